@@ -103,6 +103,8 @@ def slot_of(lists: Lists, inputs: Inputs, ledger: Ledger, place: int) -> int:
     bookie.open_run = NOWHERE
     bookie.has_to = 0
     bookie.flushed_to = 0
+    bookie.entries_beside = 0
+    bookie.bytes_beside = 0
     bookie.known_bytes = 0
     bookie.bytes_taken = 0
     bookie.bytes_in = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard
 from emulator.rounds.bookkeeper.constants import CLOSED, NOBODY
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
-from emulator.rounds.bookkeeper.quorums import write_index
+from emulator.rounds.bookkeeper.quorums import holds, write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.sizes import bytes_of_entry
 from emulator.rounds.bookkeeper.stored import has_entry, store_copy
@@ -16,7 +16,10 @@ from emulator.rounds.lists import last
 
 @compiled
 def copy_entry(lists: Lists, inputs: Inputs, ledger: Ledger, fragment: int, index: int, entry: int, target: int) -> bool:
-    """Copy an entry from the first bookie of its write set that has it and is heard; False: there is none."""
+    """Copy an entry from the first bookie of its write set that has it and is heard; False: there is none.
+
+    One that the index does not get lies beside the target's share: nobody asks for it there.
+    """
     settings = inputs.settings[ledger.settings]
     source = source_of(lists, settings, ledger, fragment, entry, target)
     if source == NOBODY:
@@ -24,9 +27,15 @@ def copy_entry(lists: Lists, inputs: Inputs, ledger: Ledger, fragment: int, inde
     size_bytes = bytes_of_entry(inputs, ledger, entry)
     note_sent(lists, ledger, source, target, size_bytes)
     if not has_entry(lists, settings, ledger, target, entry):
-        bookie_at(lists, ledger, target).bytes_in += size_bytes
-        store_copy(lists, settings, ledger, target, index, entry, header_of_copies(lists, ledger))
+        bookie = bookie_at(lists, ledger, target)
+        bookie.bytes_in += size_bytes
+        if holds(settings, index, entry):
+            store_copy(lists, settings, ledger, target, index, entry, header_of_copies(lists, ledger))
+        else:
+            bookie.entries_beside += 1
+            bookie.bytes_beside += size_bytes
     ledger.entries_copied += 1
+    ledger.is_copying = 1
     return True
 
 

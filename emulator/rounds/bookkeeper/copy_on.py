@@ -1,7 +1,7 @@
 """Leaps over rounds in which a replication worker copies one batch after the other (step 7).
 
 Each entry comes from the first bookie of its write set that has it, so from the same one as the entry E before: as long as these
-have it, the target has it or not as before, and its size stays, all of a stretch is copied at once.
+have it, the target has it or not as before, and its size stays, the batches of many rounds are copied at once.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from emulator.rounds.bookkeeper.constants import CLOSED, FOREVER, NOBODY, NOWHER
 from emulator.rounds.bookkeeper.copy_entry import header_of_copies, source_of
 from emulator.rounds.bookkeeper.fragments import fragment_at, fragment_end, index_in
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
-from emulator.rounds.bookkeeper.quorums import count_below, holds, last_of, next_of, next_share, share_of, write_index
+from emulator.rounds.bookkeeper.quorums import holds, last_of, next_of, next_share, write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists, Replacement
-from emulator.rounds.bookkeeper.replace_lost import fragment_to_repair
+from emulator.rounds.bookkeeper.replace_lost import fragment_to_repair, ids_of_stretch
 from emulator.rounds.bookkeeper.sizes import NO_SIZE, bytes_of_entry, size_of
-from emulator.rounds.bookkeeper.stored import end_of, is_open, lacking_of_share, run_with
+from emulator.rounds.bookkeeper.stored import end_of, has_entry, is_open, lacking_of_share, run_with
 from emulator.rounds.bookkeeper.traffic import note_sent
 from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every, last
@@ -28,40 +28,52 @@ def until_copies_change(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
     for at in every(ledger.bookies):
         if lists.bookies[at].filling:
             return ledger.now
-    place = worked_on(lists, inputs, ledger)
-    if place == NOWHERE:
+    due, worked_on = FOREVER, fragment_worked_on(lists, inputs, ledger)
+    if worked_on == NOWHERE:
         return ledger.now
-    settings, task = inputs.settings[ledger.settings], lists.replacements[place]
+    for at in every(ledger.replacements):
+        task = lists.replacements[at]
+        if task.first_entry == worked_on and goes_on(lists, inputs, ledger, task):
+            due = min(due, until_batches_change(lists, inputs, ledger, task))
+    return due
+
+
+@compiled
+def until_batches_change(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement) -> int:
+    """The round in which what a replacement copies may come from elsewhere, or lie elsewhere."""
+    settings = inputs.settings[ledger.settings]
+    if settings.ensemble_size - settings.write_quorum >= settings.batch_entries:
+        return ledger.now  # stretches without any of the share are passed over
     lacking = lacking_of_share(lists, settings, ledger, task.target, task.index, task.next_entry)
     if go_on(lists, settings, ledger, task, lacking, task.next_entry) != lacking:
         return ledger.now  # a run begins
     end = alike_up_to(lists, inputs, ledger, task) - settings.ensemble_size  # what is lacking is seen by E entries
-    share = share_of(settings, task.index)
-    shares = count_below(settings, share, end) - count_below(settings, share, task.next_entry)
-    return ledger.now + max(0, shares // settings.batch_entries)
+    return ledger.now + max(0, (end - task.next_entry) // settings.batch_entries)
 
 
 @compiled
-def worked_on(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
-    """Where the replacement is that the next round goes on with (replace_lost.work_on), NOWHERE: none is to be seen."""
-    settings = inputs.settings[ledger.settings]
+def fragment_worked_on(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
+    """First entry of the fragment that the worker goes on with in the next round, NOWHERE: none is to be seen."""
     for at in every(ledger.replacements):
-        task = lists.replacements[at]
-        fragment = fragment_to_repair(lists, ledger, task)
-        if fragment == NOWHERE:
-            continue
-        if ledger.state != CLOSED and fragment == last(ledger.fragments):
-            continue
-        if task.target == NOBODY or not is_registered_here(lists, ledger, task.target):
-            continue
-        is_member = index_in(lists.ensembles, fragment, settings.ensemble_size, task.target) != NOBODY
-        if is_member or not is_heard(lists, ledger, task.target):
-            continue
-        entry = next_share(settings, task.index, task.next_entry)
-        is_over = entry >= fragment_end(lists, ledger, fragment)
-        if is_over or source_of(lists, settings, ledger, fragment, entry, task.target) != NOBODY:
-            return at
+        if goes_on(lists, inputs, ledger, lists.replacements[at]):
+            return lists.replacements[at].first_entry
     return NOWHERE
+
+
+@compiled
+def goes_on(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement) -> bool:
+    """Whether copies for a replacement that was begun can go on in the next round."""
+    settings, fragment = inputs.settings[ledger.settings], fragment_to_repair(lists, ledger, task)
+    if fragment == NOWHERE or (ledger.state != CLOSED and fragment == last(ledger.fragments)):
+        return False
+    if task.target == NOBODY or not is_registered_here(lists, ledger, task.target):
+        return False
+    is_member = index_in(lists.ensembles, fragment, settings.ensemble_size, task.target) != NOBODY
+    if is_member or not is_heard(lists, ledger, task.target):
+        return False
+    entry = next_share(settings, task.index, task.next_entry)
+    is_over = entry >= fragment_end(lists, ledger, fragment)
+    return is_over or source_of(lists, settings, ledger, fragment, entry, task.target) != NOBODY
 
 
 @compiled
@@ -75,8 +87,7 @@ def alike_up_to(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement)
         if run.bookie == task.target and end_of(lists, ledger, at) > begin:
             end = min(end, run.from_entry if run.from_entry > begin else end_of(lists, ledger, at))
     for entry in range(begin, begin + settings.ensemble_size):
-        if holds(settings, task.index, entry):
-            end = min(end, end_of_source(lists, settings, ledger, fragment, entry, task.target))
+        end = min(end, end_of_source(lists, settings, ledger, fragment, entry, task.target))
     return end
 
 
@@ -108,25 +119,52 @@ def end_of_size(inputs: Inputs, ledger: Ledger, entry: int) -> int:
 
 @compiled
 def copy_on(lists: Lists, inputs: Inputs, ledger: Ledger, rounds: int) -> None:
-    """What so many rounds copy, which end before copies come from elsewhere. `entries_copied` is a counter, and moves as such."""
-    place = worked_on(lists, inputs, ledger)
-    if place == NOWHERE:
-        return
-    settings, task = inputs.settings[ledger.settings], lists.replacements[place]
-    fragment = fragment_at(lists, ledger, task.first_entry)
-    begin = next_share(settings, task.index, task.next_entry)
-    end = end_of_shares(settings, task.index, begin, rounds * settings.batch_entries)
+    """What so many rounds copy, which end before copies come from elsewhere."""
+    worked_on = fragment_worked_on(lists, inputs, ledger)
+    for at in every(ledger.replacements):
+        task = lists.replacements[at]
+        if worked_on != NOWHERE and task.first_entry == worked_on and goes_on(lists, inputs, ledger, task):
+            copy_batches(lists, inputs, ledger, task, rounds)
+
+
+@compiled
+def copy_batches(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement, rounds: int) -> None:
+    """What so many rounds copy for one replacement: of each of E entries in a row every E-th that no stretch leaves out."""
+    settings, begin = inputs.settings[ledger.settings], task.next_entry
+    fragment, bookie = fragment_at(lists, ledger, task.first_entry), bookie_at(lists, ledger, task.target)
+    end = begin + rounds * settings.batch_entries
     size_bytes = bytes_of_entry(inputs, ledger, begin)
     lacking = lacking_of_share(lists, settings, ledger, task.target, task.index, begin)
-    for entry in range(begin, min(end, begin + settings.ensemble_size)):
+    for entry in range(begin, begin + settings.ensemble_size):
+        copies = (end - entry + settings.ensemble_size - 1) // settings.ensemble_size
+        copies -= left_out(settings, task, entry, rounds)
+        source = source_of(lists, settings, ledger, fragment, entry, task.target)
+        note_sent(lists, ledger, source, task.target, copies * size_bytes)
+        ledger.entries_copied += copies
         if holds(settings, task.index, entry):
-            copies = (end - entry + settings.ensemble_size - 1) // settings.ensemble_size
-            source = source_of(lists, settings, ledger, fragment, entry, task.target)
-            note_sent(lists, ledger, source, task.target, copies * size_bytes)
-            if has(lacking, entry % settings.ensemble_size):
-                bookie_at(lists, ledger, task.target).bytes_in += copies * size_bytes
+            bookie.bytes_in += copies * size_bytes if has(lacking, entry % settings.ensemble_size) else 0
+        elif not has_entry(lists, settings, ledger, task.target, entry):
+            bookie.bytes_in += copies * size_bytes
+            bookie.entries_beside += copies
+            bookie.bytes_beside += copies * size_bytes
     go_on(lists, settings, ledger, task, lacking, end)
     task.next_entry = end
+
+
+@compiled
+def left_out(settings: Settings, task: Replacement, entry: int, rounds: int) -> int:
+    """How often an entry, or the one E behind it and so on, lies at an end of the next stretches where none of the share does."""
+    count = 0
+    for number in range(min(rounds, settings.ensemble_size)):  # every E-th stretch is like this one
+        begin = task.next_entry + number * settings.batch_entries
+        first, stop = ids_of_stretch(settings, task, begin, FOREVER)
+        left = 0
+        for near in range(begin, first):
+            left += (near - entry) % settings.ensemble_size == 0
+        for near in range(stop, begin + settings.batch_entries):
+            left += (near - entry) % settings.ensemble_size == 0
+        count += left * ((rounds - number + settings.ensemble_size - 1) // settings.ensemble_size)
+    return count
 
 
 @compiled
@@ -149,12 +187,3 @@ def go_on(lists: Lists, settings: Settings, ledger: Ledger, task: Replacement, l
         if first < end:
             run.to_entry = last_of(settings, run.residues, end) + 1
     return found
-
-
-@compiled
-def end_of_shares(settings: Settings, index: int, begin: int, count: int) -> int:
-    """Just behind so many entries that an index gets, from one of them on."""
-    entry = begin + (count - 1) // settings.write_quorum * settings.ensemble_size
-    for _ in range((count - 1) % settings.write_quorum):
-        entry = next_share(settings, index, entry + 1)
-    return entry + 1

@@ -44,6 +44,9 @@ def damage(lists: Lists, inputs: Inputs, settings: Settings, ledger: Ledger, slo
     bookie.damage_cause = bookie.cause
     tell_last_copies(lists, settings, ledger, slot, loses_disk)
     note_taken(lists, inputs, ledger, slot)
+    if loses_disk:
+        bookie.entries_beside = 0
+        bookie.bytes_beside = 0
     lost_from, lost_to = lose(lists, inputs, ledger, slot, loses_disk)
     bookie.known_bytes = bytes_held(lists, inputs, ledger, slot)
     if loses_disk:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emulator.rounds.bookkeeper.bookies import bookie_at
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.quorums import count_below
 from emulator.rounds.bookkeeper.records import Ledger, Lists
@@ -38,9 +39,9 @@ def bytes_up_to(inputs: Inputs, ledger: Ledger, to_entry: int) -> int:
 
 @compiled
 def bytes_held(lists: Lists, inputs: Inputs, ledger: Ledger, slot: int) -> int:
-    """Bytes of the entries that a bookie has."""
+    """Bytes of all that a bookie has, copies beside its share included."""
     settings = inputs.settings[ledger.settings]
-    total = 0
+    total = bookie_at(lists, ledger, slot).bytes_beside
     if ledger.first_own_entry > 0:
         given = held(lists, settings, ledger, slot, 0, ledger.first_own_entry)
         total += given * ledger.given_bytes // ledger.first_own_entry

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emulator.rounds.bookkeeper.bookies import span_of
+from emulator.rounds.bookkeeper.bookies import is_registered_here, span_of
 from emulator.rounds.bookkeeper.client_records import Recovery
 from emulator.rounds.bookkeeper.constants import (
     CLOSE,
+    CLOSED,
     DECOMMISSIONED,
     DONE,
     FAILED,
@@ -42,7 +43,7 @@ BOOKIE_KINDS = np.array(kinds_of(Bookie), np.int64)
 RECOVERY_KINDS = np.array(kinds_of(Recovery), np.int64)
 NEXT_ENTRY, QUEUED = word_of(Ledger, "next_entry"), word_of(Ledger, "queued")
 LAC = word_of(Ledger, "lac")
-ENTRIES_COPIED, UNACKED = word_of(Ledger, "entries_copied"), word_of(Ledger, "unacked")
+UNACKED = word_of(Ledger, "unacked")
 HAS_TO = word_of(Bookie, "has_to")
 """Places of fields among the words of their records."""
 
@@ -97,7 +98,7 @@ def horizon(lists: Lists, inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> 
     if is_in_motion(lists, ledger) or ledger.slowed:
         return ledger.now
     due = min(ledger.end, ledger.next_change)
-    if drift[ENTRIES_COPIED]:
+    if ledger.is_copying:
         due = min(due, until_copies_change(lists, inputs, ledger))
     due = min(due, until_queue_is_empty(ledger, drift))
     due = min(due, until_lac_is_told(inputs, ledger, drift))
@@ -156,7 +157,7 @@ def until_flush_tells(lists: Lists, inputs: Inputs, ledger: Ledger, drift: np.nd
     settings = inputs.settings[ledger.settings]
     if settings.flush_ms == 0:
         return FOREVER
-    changes = drift[ENTRIES_COPIED] != 0
+    changes = ledger.is_copying != 0
     for at in every(ledger.bookies):
         bookie = lists.bookies[at]
         if bookie.fenced != bookie.flushed_fence and not bookie.status & NOT_RUNNING:
@@ -186,6 +187,8 @@ def until_repair(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
             due = min(due, task.published_round + settings.grace_rounds)
         if task.target == NOBODY:
             due = min(due, next_change_of_any(inputs, ledger))
+        if ledger.state != CLOSED and is_registered_here(lists, ledger, task.lost):
+            return ledger.now  # whether it has the last entry is looked at in every round
     return due
 
 
@@ -231,7 +234,7 @@ def leap(lists: Lists, inputs: Inputs, ledger: Ledger, ledger_words: np.ndarray,
     ledger.unacked_rounds += sum_of_drift(ledger.unacked, probe.ledger_drift[UNACKED], rounds)
     if ledger.writer == WRITING:
         note_explicit_lac(ledger, settings, probe.ledger_drift[LAC], then)
-    if probe.ledger_drift[ENTRIES_COPIED]:
+    if ledger.is_copying:
         copy_on(lists, inputs, ledger, rounds)
     for number in range(ledger.bookies.count):
         bookie = lists.bookies[ledger.bookies.start + number]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from emulator.rounds.bookkeeper.answers_to_adds import forget_answered
+from emulator.rounds.bookkeeper.audit import audit
 from emulator.rounds.bookkeeper.check_invariants import check_invariants
 from emulator.rounds.bookkeeper.constants import CLOSED, DONE, FAILED, FOREVER, NEVER, NOT_RUNNING, PENDING, WRITING
 from emulator.rounds.bookkeeper.count_outcomes import count_outcomes
@@ -10,7 +11,7 @@ from emulator.rounds.bookkeeper.fill_bookies import fill_bookies
 from emulator.rounds.bookkeeper.handle import handle
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.records import Ledger, Lists
-from emulator.rounds.bookkeeper.replace_lost import audit, replace_lost
+from emulator.rounds.bookkeeper.replace_lost import replace_lost
 from emulator.rounds.bookkeeper.send import send
 from emulator.rounds.bookkeeper.serve_readers import serve_readers
 from emulator.rounds.bookkeeper.stored import flush
@@ -97,6 +98,7 @@ def forget_last_round(ledger: Ledger) -> None:
     """What is of one round begins anew."""
     ledger.lac_before = ledger.lac
     ledger.told_fenced = 0
+    ledger.is_copying = 0
     ledger.had_to_write = 0
     ledger.suspects_from = FOREVER
     ledger.ends_otherwise = 0

@@ -58,7 +58,9 @@ class Bookie(Record):
     open_run: int = compared("number of the run that its next entry goes on with, NOWHERE: none")
     has_to: int = counter("end of that run: it has its share of all entries below")
     flushed_to: int = sample("those of that run below it are on disk")
-    known_bytes: int = constant("bytes of its entries when it was looked at last")
+    entries_beside: int = constant("copies that it got of entries which no index that it had gets")
+    bytes_beside: int = constant("bytes of these")
+    known_bytes: int = constant("bytes of all that it has when it was looked at last")
     bytes_taken: int = constant("bytes that it took since the last time bucket ended, up to then")
     bytes_in: int = constant("bytes of copies that it got since the last time bucket ended")
     bytes_out: int = constant("bytes that it sent since the last time bucket ended")
@@ -102,7 +104,7 @@ class Replacement(Record):
     lost: int = constant("slot of who is to be replaced")
     published_round: int = constant("round")
     target: int = constant("slot of who replaces it, NOBODY: not chosen yet")
-    next_entry: int = aside("entries below it are copied")
+    next_entry: int = aside("the next stretch of ids begins with it; what the index gets of those below is copied")
     copied: int = constant("1: all are")
     cause: int = constant("fault for which the lost one is missed")
 
@@ -172,7 +174,8 @@ class Ledger(Record):
     headers: List = part_of(List, "LACs in the headers of what the writer sent")
     # Repair
     replacements: List = part_of(List, "bookies of fragments that are to be replaced")
-    entries_copied: int = counter("entries that replication workers copied")
+    is_copying: int = compared("1: replication workers copied something in the last round")
+    entries_copied: int = aside("entries that they copied")
     # Outcomes
     refused_fenced: int = counter("adds answered LedgerFenced without being sent")
     refused_closed: int = counter("adds answered LedgerClosed without being sent")

@@ -1,35 +1,28 @@
-"""Autorecovery: the auditor publishes whom it misses, workers copy, ensembles take who has everything (steps 2 and 7)."""
+"""Autorecovery: a worker copies what lost bookies had, and ensembles take who has everything (steps 2 and 7)."""
 
 from __future__ import annotations
 
-from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard, is_registered_here, slot_of
+from emulator.rounds.bookkeeper.bookies import is_heard, is_registered_here, slot_of
 from emulator.rounds.bookkeeper.constants import (
     BY_WORKER,
     CLOSED,
     COPIED,
-    DECOMMISSIONED,
     MAX_ENSEMBLE,
-    NEVER,
-    NO_ENTRY,
-    NO_FAULT,
     NOBODY,
     NOWHERE,
     REREPLICATED,
-    UNDERREPLICATED,
-    UNREGISTERED,
 )
 from emulator.rounds.bookkeeper.copy_entry import copy_entry
-from emulator.rounds.bookkeeper.damage import is_member
 from emulator.rounds.bookkeeper.fragments import fragment_at, fragment_end, index_in, note_changed_fragment
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.placement import choose
-from emulator.rounds.bookkeeper.quorums import holds
+from emulator.rounds.bookkeeper.quorums import last_of, next_share, share_of
 from emulator.rounds.bookkeeper.records import Ledger, Lists, Replacement
 from emulator.rounds.bookkeeper.recover import start_recovery
 from emulator.rounds.bookkeeper.tell import tell
 from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import move
-from emulator.rounds.lists import append, every, keep_first, last
+from emulator.rounds.lists import every, keep_first, last
 
 
 @compiled
@@ -52,94 +45,18 @@ def commit_replacements(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
         ledger.fragments.changes += 1
         note_changed_fragment(ledger, task.first_entry)
         broker = lists.bookies[ledger.bookies.start + task.target].broker
-        tell(lists, ledger, REREPLICATED, broker, task.first_entry, task.next_entry, task.cause)
+        tell(lists, ledger, REREPLICATED, broker, task.first_entry, fragment_end(lists, ledger, fragment), task.cause)
     keep_first(ledger.replacements, kept - ledger.replacements.start)
-
-
-@compiled
-def audit(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
-    """Who of an ensemble hasn't been registered for long enough is to be replaced; who is back is not."""
-    settings = inputs.settings[ledger.settings]
-    for slot in range(ledger.bookies.count):
-        bookie = lists.bookies[ledger.bookies.start + slot]
-        if is_registered_here(lists, ledger, slot):
-            bookie.missed_since = NEVER
-        elif bookie.missed_since == NEVER and is_member(lists, inputs, ledger, slot):
-            bookie.missed_since = ledger.now
-    kept = ledger.replacements.start
-    for at in every(ledger.replacements):
-        if not is_registered_here(lists, ledger, lists.replacements[at].lost):
-            move(lists.replacements, at, kept)
-            kept += 1
-    keep_first(ledger.replacements, kept - ledger.replacements.start)
-    if not settings.autorecovery or not ledger.store_up:
-        return
-    previous = NOBODY
-    while True:  # in the order of the bookies' ids
-        slot = next_missed(lists, settings, ledger, previous)
-        if slot == NOBODY:
-            return
-        publish(lists, settings, ledger, slot)
-        previous = lists.bookies[ledger.bookies.start + slot].place
-
-
-@compiled
-def next_missed(lists: Lists, settings: Settings, ledger: Ledger, behind: int) -> int:
-    """The slot of the next bookie, by id, that is to be replaced; NOBODY if there is none."""
-    found, place = NOBODY, 0
-    for slot in range(ledger.bookies.count):
-        bookie = lists.bookies[ledger.bookies.start + slot]
-        if bookie.missed_since == NEVER or bookie.place <= behind:
-            continue
-        delay = 0 if bookie.status & DECOMMISSIONED else settings.lost_rounds
-        if ledger.now - bookie.missed_since >= delay and (found == NOBODY or bookie.place < place):
-            found, place = slot, bookie.place
-    return found
-
-
-@compiled
-def publish(lists: Lists, settings: Settings, ledger: Ledger, slot: int) -> None:
-    """A missed bookie is to be replaced in all fragments that it is in."""
-    for at in every(ledger.fragments):
-        first_entry = lists.fragments[at].first_entry
-        index = index_in(lists.ensembles, at, settings.ensemble_size, slot)
-        if index == NOBODY or is_published(lists, ledger, first_entry, index, slot):
-            continue
-        task = lists.replacements[append(ledger.replacements)]
-        task.first_entry = first_entry
-        task.index = index
-        task.lost = slot
-        task.published_round = ledger.now
-        task.target = NOBODY
-        task.next_entry = first_entry
-        task.copied = 0
-        task.cause = cause_of_missing(lists, ledger, slot)
-        tell(lists, ledger, UNDERREPLICATED, bookie_at(lists, ledger, slot).broker, first_entry, NO_ENTRY, task.cause)
-
-
-@compiled
-def cause_of_missing(lists: Lists, ledger: Ledger, slot: int) -> int:
-    """The fault for which a bookie isn't registered; NO_FAULT: it was decommissioned."""
-    bookie = bookie_at(lists, ledger, slot)
-    return bookie.cause if bookie.status & UNREGISTERED else NO_FAULT
-
-
-@compiled
-def is_published(lists: Lists, ledger: Ledger, first_entry: int, index: int, slot: int) -> bool:
-    """Whether a bookie of a fragment is to be replaced already."""
-    for at in every(ledger.replacements):
-        task = lists.replacements[at]
-        if task.first_entry == first_entry and task.index == index and task.lost == slot:
-            return True
-    return False
 
 
 @compiled
 def replace_lost(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
-    """One batch of the first replacement that can be worked on: a ledger has one worker."""
+    """A batch for the replacements of one fragment, the first that can be worked on: a ledger has one worker."""
+    worked_on = NOWHERE
     for at in every(ledger.replacements):
-        if work_on(lists, inputs, ledger, lists.replacements[at]):
-            return
+        task = lists.replacements[at]
+        if worked_on in (NOWHERE, task.first_entry) and work_on(lists, inputs, ledger, task):
+            worked_on = task.first_entry
 
 
 @compiled
@@ -162,25 +79,61 @@ def work_on(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement) -> 
         if ledger.now - task.published_round >= settings.grace_rounds:
             start_recovery(lists, ledger, BY_WORKER, 1, task.cause)
         return False
-    has_target = task.target != NOBODY and is_registered_here(lists, ledger, task.target)
-    if not has_target or index_in(lists.ensembles, fragment, settings.ensemble_size, task.target) != NOBODY:
-        choose_target(lists, inputs, ledger, task, fragment)
+    choose_targets(lists, inputs, ledger, task, fragment)
     if task.target == NOBODY or not is_heard(lists, ledger, task.target):
         return False
     end = fragment_end(lists, ledger, fragment)
-    copied = 0
-    while task.next_entry < end and copied < settings.batch_entries:
-        if holds(settings, task.index, task.next_entry):
-            if not copy_entry(lists, inputs, ledger, fragment, task.index, task.next_entry, task.target):
-                return copied > 0
-            copied += 1
-        task.next_entry += 1
-    if task.next_entry >= end:
+    begin = begin_of_stretch(settings, task)
+    first, stop = ids_of_stretch(settings, task, begin, end)
+    for entry in range(first, stop):
+        if not copy_entry(lists, inputs, ledger, fragment, task.index, entry, task.target):
+            task.next_entry = entry
+            return entry > first
+    task.next_entry = begin + settings.batch_entries
+    if next_share(settings, task.index, task.next_entry) >= end:
         task.copied = 1
         ledger.replacements.changes += 1
         broker = lists.bookies[ledger.bookies.start + task.target].broker
-        tell(lists, ledger, COPIED, broker, task.first_entry, task.next_entry, task.cause)
+        tell(lists, ledger, COPIED, broker, task.first_entry, end, task.cause)
     return True
+
+
+@compiled
+def begin_of_stretch(settings: Settings, task: Replacement) -> int:
+    """Where the next stretch of consecutive ids begins that has some of the share: one with none takes no time."""
+    ahead = next_share(settings, task.index, task.next_entry) - task.next_entry
+    return task.next_entry + ahead // settings.batch_entries * settings.batch_entries
+
+
+@compiled
+def ids_of_stretch(settings: Settings, task: Replacement, begin: int, end: int) -> tuple[int, int]:
+    """What is copied of a stretch: from its first entry of the share to its last one, and all between; as [first, stop).
+
+    Source: LedgerFragmentReplicator.splitIntoSubFragments, replicateFragmentInternal; `end`: that of the fragment.
+    """
+    first = next_share(settings, task.index, begin)
+    return first, last_of(settings, share_of(settings, task.index), min(begin + settings.batch_entries, end)) + 1
+
+
+@compiled
+def choose_targets(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement, fragment: int) -> None:
+    """A target for each replacement of a fragment that the worker begins with; another one where one is no good any more.
+
+    Source: BookKeeperAdmin.replicateLedgerFragment, which chooses for all bad bookies that were found.
+    """
+    if task.target != NOBODY:
+        size = inputs.settings[ledger.settings].ensemble_size
+        is_member = index_in(lists.ensembles, fragment, size, task.target) != NOBODY
+        if is_member or not is_registered_here(lists, ledger, task.target):
+            choose_target(lists, inputs, ledger, task, fragment)
+        return
+    for at in every(ledger.replacements):
+        if lists.replacements[at].first_entry == task.first_entry and lists.replacements[at].target != NOBODY:
+            return
+    for at in every(ledger.replacements):
+        other = lists.replacements[at]
+        if other.first_entry == task.first_entry and fragment_to_repair(lists, ledger, other) != NOWHERE:
+            choose_target(lists, inputs, ledger, other, fragment)
 
 
 @compiled
@@ -192,6 +145,6 @@ def choose_target(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacemen
     )
     if place != NOBODY:
         task.target = slot_of(lists, inputs, ledger, place)
-    task.next_entry = task.first_entry
+    task.next_entry = next_share(inputs.settings[ledger.settings], task.index, task.first_entry)
     if task.target != before:
         ledger.replacements.changes += 1

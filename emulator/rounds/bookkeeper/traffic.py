@@ -80,7 +80,7 @@ def tell_traffic(lists: Lists, inputs: Inputs, ledger: Ledger, now: int, is_kept
         row.cross_rack_bytes_out = bookie.cross_rack_bytes_out
         row.follower_count = 1 if is_kept and is_member else 0
         row.local_bytes = bookie.known_bytes if is_kept else 0
-        row.entries = held(lists, settings, ledger, slot, 0, FOREVER) if is_kept else 0
+        row.entries = held(lists, settings, ledger, slot, 0, FOREVER) + bookie.entries_beside if is_kept else 0
         bookie.bytes_taken = 0
         bookie.bytes_in = 0
         bookie.bytes_out = 0

@@ -1,0 +1,136 @@
+"""Step 7, the auditor: whom it misses for long enough is to be replaced in all fragments that he is in."""
+
+from __future__ import annotations
+
+from emulator.rounds.bookkeeper.bookies import bookie_at, is_registered_here
+from emulator.rounds.bookkeeper.constants import (
+    CLOSED,
+    DECOMMISSIONED,
+    NEVER,
+    NO_ENTRY,
+    NO_FAULT,
+    NOBODY,
+    NOWHERE,
+    UNDERREPLICATED,
+    UNREGISTERED,
+)
+from emulator.rounds.bookkeeper.damage import is_member
+from emulator.rounds.bookkeeper.fragments import fragment_at, fragment_end, index_in
+from emulator.rounds.bookkeeper.inputs import Inputs, Settings
+from emulator.rounds.bookkeeper.quorums import last_of, next_share, share_of
+from emulator.rounds.bookkeeper.records import Ledger, Lists, Replacement
+from emulator.rounds.bookkeeper.stored import has_entry
+from emulator.rounds.bookkeeper.tell import tell
+from emulator.rounds.compiled import compiled
+from emulator.rounds.entries import move
+from emulator.rounds.lists import append, every, keep_first, last
+
+
+@compiled
+def audit(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
+    """Who of an ensemble hasn't been registered for long enough is to be replaced; who is back with all he had is not."""
+    settings = inputs.settings[ledger.settings]
+    for slot in range(ledger.bookies.count):
+        bookie = lists.bookies[ledger.bookies.start + slot]
+        if is_registered_here(lists, ledger, slot):
+            bookie.missed_since = NEVER
+        elif bookie.missed_since == NEVER and is_member(lists, inputs, ledger, slot):
+            bookie.missed_since = ledger.now
+    end_replacements(lists, settings, ledger)
+    if not settings.autorecovery or not ledger.store_up:
+        return
+    previous = NOBODY
+    while True:  # in the order of the bookies' ids
+        slot = next_missed(lists, settings, ledger, previous)
+        if slot == NOBODY:
+            return
+        publish(lists, settings, ledger, slot)
+        previous = lists.bookies[ledger.bookies.start + slot].place
+
+
+@compiled
+def end_replacements(lists: Lists, settings: Settings, ledger: Ledger) -> None:
+    """Nobody is replaced who is back with all he had, unless a worker has begun with the ledger: it goes on to the end.
+
+    Source: ReplicationWorker.rereplicate, which looks for bad fragments once before it copies.
+    """
+    has_begun = False
+    for at in every(ledger.replacements):
+        has_begun = has_begun or lists.replacements[at].target != NOBODY
+    kept = ledger.replacements.start
+    for at in every(ledger.replacements):
+        task = lists.replacements[at]
+        if has_begun or not is_registered_here(lists, ledger, task.lost) or lacks_an_end(lists, settings, ledger, task):
+            move(lists.replacements, at, kept)
+            kept += 1
+    keep_first(ledger.replacements, kept - ledger.replacements.start)
+
+
+@compiled
+def lacks_an_end(lists: Lists, settings: Settings, ledger: Ledger, task: Replacement) -> bool:
+    """Whether who is to be replaced lacks the first or the last entry of its share of the fragment.
+
+    Source: LedgerChecker.verifyLedgerFragment, which reads these two.
+    """
+    fragment = fragment_at(lists, ledger, task.first_entry)
+    if fragment == NOWHERE or lists.ensembles[fragment, task.index] != task.lost:
+        return False
+    is_growing = ledger.state != CLOSED and fragment == last(ledger.fragments)
+    end = ledger.lac + 1 if is_growing else fragment_end(lists, ledger, fragment)
+    first = next_share(settings, task.index, task.first_entry)
+    if first >= end:
+        return False
+    last_entry = last_of(settings, share_of(settings, task.index), end)
+    has_first = has_entry(lists, settings, ledger, task.lost, first)
+    return not has_first or not has_entry(lists, settings, ledger, task.lost, last_entry)
+
+
+@compiled
+def next_missed(lists: Lists, settings: Settings, ledger: Ledger, behind: int) -> int:
+    """The slot of the next bookie, by id, that is to be replaced; NOBODY if there is none."""
+    found, place = NOBODY, 0
+    for slot in range(ledger.bookies.count):
+        bookie = lists.bookies[ledger.bookies.start + slot]
+        if bookie.missed_since == NEVER or bookie.place <= behind:
+            continue
+        delay = 0 if bookie.status & DECOMMISSIONED else settings.lost_rounds
+        if ledger.now - bookie.missed_since >= delay and (found == NOBODY or bookie.place < place):
+            found, place = slot, bookie.place
+    return found
+
+
+@compiled
+def publish(lists: Lists, settings: Settings, ledger: Ledger, slot: int) -> None:
+    """A missed bookie is to be replaced in all fragments that it is in."""
+    for at in every(ledger.fragments):
+        first_entry = lists.fragments[at].first_entry
+        index = index_in(lists.ensembles, at, settings.ensemble_size, slot)
+        if index == NOBODY or is_published(lists, ledger, first_entry, index, slot):
+            continue
+        task = lists.replacements[append(ledger.replacements)]
+        task.first_entry = first_entry
+        task.index = index
+        task.lost = slot
+        task.published_round = ledger.now
+        task.target = NOBODY
+        task.next_entry = next_share(settings, index, first_entry)
+        task.copied = 0
+        task.cause = cause_of_missing(lists, ledger, slot)
+        tell(lists, ledger, UNDERREPLICATED, bookie_at(lists, ledger, slot).broker, first_entry, NO_ENTRY, task.cause)
+
+
+@compiled
+def cause_of_missing(lists: Lists, ledger: Ledger, slot: int) -> int:
+    """The fault for which a bookie isn't registered; NO_FAULT: it was decommissioned."""
+    bookie = bookie_at(lists, ledger, slot)
+    return bookie.cause if bookie.status & UNREGISTERED else NO_FAULT
+
+
+@compiled
+def is_published(lists: Lists, ledger: Ledger, first_entry: int, index: int, slot: int) -> bool:
+    """Whether a bookie of a fragment is to be replaced already."""
+    for at in every(ledger.replacements):
+        task = lists.replacements[at]
+        if task.first_entry == first_entry and task.index == index and task.lost == slot:
+            return True
+    return False

@@ -56,7 +56,7 @@ LEDGERS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("refused_fenced", LONG, "adds answered LedgerFencedException without being sent"),
         Column("refused_closed", LONG, "adds answered LedgerClosedException without being sent"),
         Column("unwritable_rounds", LONG, "rounds with something to write in which nothing was acknowledged"),
-        Column("entries_copied", LONG, "copies of entries that replication workers made"),
+        Column("entries_copied", LONG, "copies of entries that replication workers made, those beside a bookie's share included"),
         Column("underreplicated", INT, "bookies of its fragments that are still to be replaced"),
         Column(
             "owner",

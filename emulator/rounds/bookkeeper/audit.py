@@ -54,16 +54,32 @@ def end_replacements(lists: Lists, settings: Settings, ledger: Ledger) -> None:
 
     Source: ReplicationWorker.rereplicate, which looks for bad fragments once before it copies.
     """
-    has_begun = False
-    for at in every(ledger.replacements):
-        has_begun = has_begun or lists.replacements[at].target != NOBODY
+    if has_begun(lists, ledger):
+        return
     kept = ledger.replacements.start
     for at in every(ledger.replacements):
         task = lists.replacements[at]
-        if has_begun or not is_registered_here(lists, ledger, task.lost) or lacks_an_end(lists, settings, ledger, task):
+        if not is_registered_here(lists, ledger, task.lost) or lacks_an_end(lists, settings, ledger, task):
             move(lists.replacements, at, kept)
             kept += 1
     keep_first(ledger.replacements, kept - ledger.replacements.start)
+
+
+@compiled
+def has_begun(lists: Lists, ledger: Ledger) -> bool:
+    """Whether somebody gets copies in place of a lost bookie."""
+    begun = False
+    for at in every(ledger.replacements):
+        if lists.replacements[at].target != NOBODY:
+            begun = True
+    return begun
+
+
+@compiled
+def is_looked_at(lists: Lists, ledger: Ledger, task: Replacement) -> bool:
+    """Whether a lost bookie is back in a fragment that grows, so that what it lacks of it may be another thing in every round."""
+    is_growing = ledger.state != CLOSED and task.first_entry == lists.fragments[last(ledger.fragments)].first_entry
+    return is_growing and is_registered_here(lists, ledger, task.lost) and not has_begun(lists, ledger)
 
 
 @compiled

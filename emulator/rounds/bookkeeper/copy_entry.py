@@ -40,6 +40,15 @@ def copy_entry(lists: Lists, inputs: Inputs, ledger: Ledger, fragment: int, inde
 
 
 @compiled
+def are_there(lists: Lists, settings: Settings, ledger: Ledger, fragment: int, first: int, stop: int, target: int) -> bool:
+    """Whether a heard bookie but the target has each of the entries [first, stop)."""
+    entry = first
+    while entry < stop and source_of(lists, settings, ledger, fragment, entry, target) != NOBODY:
+        entry += 1
+    return entry >= stop
+
+
+@compiled
 def source_of(lists: Lists, settings: Settings, ledger: Ledger, fragment: int, entry: int, target: int) -> int:
     """The first bookie of the entry's write set that has it and is heard, but for who gets it; NOBODY: there is none."""
     for place in range(settings.write_quorum):

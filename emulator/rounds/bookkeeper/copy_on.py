@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard, is_registered_here
 from emulator.rounds.bookkeeper.constants import CLOSED, FOREVER, NOBODY, NOWHERE
-from emulator.rounds.bookkeeper.copy_entry import header_of_copies, source_of
+from emulator.rounds.bookkeeper.copy_entry import are_there, header_of_copies, source_of
 from emulator.rounds.bookkeeper.fragments import fragment_at, fragment_end, index_in
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
-from emulator.rounds.bookkeeper.quorums import holds, last_of, next_of, next_share, write_index
+from emulator.rounds.bookkeeper.quorums import holds, last_of, next_of, write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists, Replacement
-from emulator.rounds.bookkeeper.replace_lost import fragment_to_repair, ids_of_stretch
+from emulator.rounds.bookkeeper.replace_lost import begin_of_stretch, fragment_to_repair, ids_of_stretch
 from emulator.rounds.bookkeeper.sizes import NO_SIZE, bytes_of_entry, size_of
 from emulator.rounds.bookkeeper.stored import end_of, has_entry, is_open, lacking_of_share, run_with
 from emulator.rounds.bookkeeper.traffic import note_sent
@@ -71,9 +71,8 @@ def goes_on(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement) -> 
     is_member = index_in(lists.ensembles, fragment, settings.ensemble_size, task.target) != NOBODY
     if is_member or not is_heard(lists, ledger, task.target):
         return False
-    entry = next_share(settings, task.index, task.next_entry)
-    is_over = entry >= fragment_end(lists, ledger, fragment)
-    return is_over or source_of(lists, settings, ledger, fragment, entry, task.target) != NOBODY
+    first, stop = ids_of_stretch(settings, task, begin_of_stretch(settings, task), fragment_end(lists, ledger, fragment))
+    return are_there(lists, settings, ledger, fragment, first, stop, task.target)
 
 
 @compiled

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emulator.rounds.bookkeeper.bookies import is_registered_here, span_of
+from emulator.rounds.bookkeeper.audit import is_looked_at
+from emulator.rounds.bookkeeper.bookies import span_of
 from emulator.rounds.bookkeeper.client_records import Recovery
 from emulator.rounds.bookkeeper.constants import (
     CLOSE,
-    CLOSED,
     DECOMMISSIONED,
     DONE,
     FAILED,
@@ -187,8 +187,8 @@ def until_repair(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
             due = min(due, task.published_round + settings.grace_rounds)
         if task.target == NOBODY:
             due = min(due, next_change_of_any(inputs, ledger))
-        if ledger.state != CLOSED and is_registered_here(lists, ledger, task.lost):
-            return ledger.now  # whether it has the last entry is looked at in every round
+        if is_looked_at(lists, ledger, task):
+            return ledger.now
     return due
 
 

@@ -12,7 +12,7 @@ from emulator.rounds.bookkeeper.constants import (
     NOWHERE,
     REREPLICATED,
 )
-from emulator.rounds.bookkeeper.copy_entry import copy_entry
+from emulator.rounds.bookkeeper.copy_entry import are_there, copy_entry
 from emulator.rounds.bookkeeper.fragments import fragment_at, fragment_end, index_in, note_changed_fragment
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.placement import choose
@@ -51,7 +51,7 @@ def commit_replacements(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
 
 @compiled
 def replace_lost(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
-    """A batch for the replacements of one fragment, the first that can be worked on: a ledger has one worker."""
+    """A stretch for the replacements of one fragment, the first that can be worked on: a ledger has one worker."""
     worked_on = NOWHERE
     for at in every(ledger.replacements):
         task = lists.replacements[at]
@@ -70,7 +70,7 @@ def fragment_to_repair(lists: Lists, ledger: Ledger, task: Replacement) -> int:
 
 @compiled
 def work_on(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement) -> bool:
-    """Copy a batch to the target, entries in order; False if nothing can be done for the replacement now."""
+    """Copy a stretch to the target; False if nothing can be done for the replacement now."""
     settings = inputs.settings[ledger.settings]
     fragment = fragment_to_repair(lists, ledger, task)
     if fragment == NOWHERE:
@@ -85,10 +85,10 @@ def work_on(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement) -> 
     end = fragment_end(lists, ledger, fragment)
     begin = begin_of_stretch(settings, task)
     first, stop = ids_of_stretch(settings, task, begin, end)
+    if not are_there(lists, settings, ledger, fragment, first, stop, task.target):
+        return False
     for entry in range(first, stop):
-        if not copy_entry(lists, inputs, ledger, fragment, task.index, entry, task.target):
-            task.next_entry = entry
-            return entry > first
+        copy_entry(lists, inputs, ledger, fragment, task.index, entry, task.target)
     task.next_entry = begin + settings.batch_entries
     if next_share(settings, task.index, task.next_entry) >= end:
         task.copied = 1
@@ -117,34 +117,43 @@ def ids_of_stretch(settings: Settings, task: Replacement, begin: int, end: int) 
 
 @compiled
 def choose_targets(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement, fragment: int) -> None:
-    """A target for each replacement of a fragment that the worker begins with; another one where one is no good any more.
+    """A target for each replacement of a fragment that the worker begins with, or for none; another one for a lost target.
 
-    Source: BookKeeperAdmin.replicateLedgerFragment, which chooses for all bad bookies that were found.
+    Source: BookKeeperAdmin.getReplacementBookiesByIndexes, which chooses for all bad bookies that were found, or fails.
     """
+    settings = inputs.settings[ledger.settings]
     if task.target != NOBODY:
-        size = inputs.settings[ledger.settings].ensemble_size
-        is_member = index_in(lists.ensembles, fragment, size, task.target) != NOBODY
+        is_member = index_in(lists.ensembles, fragment, settings.ensemble_size, task.target) != NOBODY
         if is_member or not is_registered_here(lists, ledger, task.target):
             choose_target(lists, inputs, ledger, task, fragment)
+            ledger.replacements.changes += 1
         return
     for at in every(ledger.replacements):
         if lists.replacements[at].first_entry == task.first_entry and lists.replacements[at].target != NOBODY:
             return
+    are_enough = True
+    for index in range(settings.ensemble_size):
+        for at in every(ledger.replacements):
+            other = lists.replacements[at]
+            is_its_turn = other.first_entry == task.first_entry and other.index == index
+            if is_its_turn and are_enough and fragment_to_repair(lists, ledger, other) != NOWHERE:
+                choose_target(lists, inputs, ledger, other, fragment)
+                are_enough = other.target != NOBODY
+    if are_enough:
+        ledger.replacements.changes += 1
+        return
     for at in every(ledger.replacements):
-        other = lists.replacements[at]
-        if other.first_entry == task.first_entry and fragment_to_repair(lists, ledger, other) != NOWHERE:
-            choose_target(lists, inputs, ledger, other, fragment)
+        if lists.replacements[at].first_entry == task.first_entry:
+            lists.replacements[at].target = NOBODY
 
 
 @compiled
 def choose_target(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement, fragment: int) -> None:
-    """Another bookie by the policy, nobody who comes into the fragment anyway; it has to get everything."""
-    before, task.target = task.target, NOBODY
+    """Another bookie by the policy, nobody who comes into the fragment anyway, or NOBODY; it has to get everything."""
+    task.target = NOBODY
     place = choose(
         lists, inputs, ledger, lists.ensembles, fragment, MAX_ENSEMBLE, task.index, 0, NOBODY, NOBODY, task.first_entry
     )
     if place != NOBODY:
         task.target = slot_of(lists, inputs, ledger, place)
     task.next_entry = next_share(inputs.settings[ledger.settings], task.index, task.first_entry)
-    if task.target != before:
-        ledger.replacements.changes += 1

@@ -21,10 +21,7 @@ AUTORECOVERY = "autorecovery"
 
 @dataclass
 class Replacement:
-    """A fragment's bookie `lost` shall be replaced by `target`; with `next_entry` the next stretch to copy begins.
-
-    `waits_for`: the id that no heard bookie had when the worker came to it.
-    """
+    """A fragment's bookie `lost` shall be replaced by `target`; with `next_entry` the next stretch to copy begins."""
 
     first_entry: int
     index: int
@@ -32,14 +29,8 @@ class Replacement:
     published_round: int
     target: int | None = None
     next_entry: int = 0
-    waits_for: int | None = None
     copied: bool = False
     cause: int | None = None
-
-    @property
-    def order(self) -> tuple[int, int, int]:
-        """The worker goes through replacements in this order."""
-        return self.published_round, self.first_entry, self.index
 
 
 @dataclass
@@ -83,12 +74,13 @@ def audit(ledger: Ledger) -> None:
         delay = 0 if bookie in ledger.decommissioned else ledger.settings.lost_bookie_delay_rounds
         if now - since >= delay:
             _publish(ledger, bookie)
-    repair.replacements.sort(key=lambda one: one.order)
 
 
 def _is_whole(ledger: Ledger, task: Replacement) -> bool:
-    """The lost bookie has the first and the last entry of its share; of a last fragment that is open, of what is acknowledged."""
+    """The lost bookie has the first and the last entry of its share, of an open fragment the acknowledged one, or no share."""
     fragment = _fragment_of(ledger, task)
+    if not _is_at_its_index(task, fragment):
+        return True
     end = ledger.writer.lac + 1 if _is_open(ledger, fragment) else _end(ledger, fragment)
     ids = range(fragment.first_entry, end)
     ends = (_first_of_share(ledger, task, ids), _first_of_share(ledger, task, ids[::-1]))
@@ -131,9 +123,12 @@ def _can_be_worked_on(ledger: Ledger, task: Replacement) -> bool:
         return False
     of_fragment = [one for one in ledger.repair.replacements if one.first_entry == task.first_entry]
     if all(one.target is None for one in of_fragment):
-        for one in of_fragment:
-            if _is_at_its_index(one, fragment):
-                _choose_target(ledger, one, fragment)
+        lost = sorted((one for one in of_fragment if _is_at_its_index(one, fragment)), key=lambda one: one.index)
+        for one in lost:
+            _choose_target(ledger, one, fragment)
+        if any(one.target is None for one in lost):
+            for one in lost:
+                one.target = None
     elif task.target is not None and (task.target not in ledger.registered or task.target in fragment.ensemble):
         _choose_target(ledger, task, fragment)
     return task.target is not None and ledger.is_heard(task.target) and not _waits(ledger, task, fragment)
@@ -147,17 +142,12 @@ def _choose_target(ledger: Ledger, task: Replacement, fragment: Fragment) -> Non
     task.target = None if chosen == task.lost else chosen
     ids = range(fragment.first_entry, _end(ledger, fragment))
     task.next_entry = _first_of_share(ledger, task, ids) or fragment.first_entry
-    task.waits_for = None
 
 
 def _waits(ledger: Ledger, task: Replacement, fragment: Fragment) -> bool:
-    """Nobody has the id that it waits for, or the one that it copies next: its next stretch begins with that."""
+    """Nobody has some id of the next stretch."""
     stretch, _ = _next_stretch(ledger, task, fragment)
-    wanted = [one for one in (task.waits_for, *stretch[:1]) if one is not None]
-    task.waits_for = next((entry for entry in wanted if _source(ledger, fragment, entry, task.target) is None), None)
-    if task.waits_for is not None:
-        task.next_entry = task.waits_for
-    return task.waits_for is not None
+    return any(_source(ledger, fragment, entry, task.target) is None for entry in stretch)
 
 
 def _next_stretch(ledger: Ledger, task: Replacement, fragment: Fragment) -> tuple[range, int]:
@@ -173,14 +163,11 @@ def _next_stretch(ledger: Ledger, task: Replacement, fragment: Fragment) -> tupl
 
 
 def _copy_stretch(ledger: Ledger, task: Replacement) -> None:
-    """Copy a stretch, or what is before an id that nobody has; what isn't of the share comes beside the target's entries."""
+    """Copy a stretch; what isn't of the share comes beside the target's entries."""
     fragment = _fragment_of(ledger, task)
     assert task.target is not None
     stretch, behind = _next_stretch(ledger, task, fragment)
     for entry in stretch:
-        if _source(ledger, fragment, entry, task.target) is None:
-            task.waits_for = task.next_entry = entry
-            return
         if ledger.quorums.holds(task.index, entry):
             _copy_entry(ledger, fragment, entry, task.target)
         else:

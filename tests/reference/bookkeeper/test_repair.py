@@ -174,20 +174,19 @@ def test_what_lies_beside_the_share_saves_nothing() -> None:
 
 
 def test_an_id_that_nobody_has_is_waited_for() -> None:
-    """5/3/1: only bookie 4, which is paused, has entry 1. Entry 0 is copied in round 30, and then there is none before 36.
-
-    Of 1 to 10 the ids from 3 on are copied then, eight, of 11 to 19 those from 13 on, seven, one round each. So what it waited
-    for, which isn't of the share, isn't copied.
+    """5/3/1: only bookie 4, which is paused from round 30 to 36, has entry 1: nothing of 0 to 9 is copied before, although it is
+    not of the share of bookie 1's index; then ten ids a round.
     """
     missing = [fault("drop_adds", bookie, 0, 5, from_offset=1, to_offset=2) for bookie in (2, 3)]
     config = {**AUTO, "rereplicationEntryBatchSize": 10}
     given = {"workload": [adds(0, 5, 4)], "commands": [command("close_ledger", 7)], "config": config}
     result = simulate(case((5, 3, 1), **given, faults=[*missing, crash(1, 30), fault("broker_pause", 4, 30, 36)]))
+    assert 6 not in result.rounds[35]["bookies"]
     assert end_of(result.ledger) == ("CLOSED", 19)
     assert told(result, "copied") == [(37, "copied", 6, 0, 20)]
-    assert [result.rounds[round_]["bookies"][6]["last_entry"] for round_ in (30, 35, 36, 37)] == [0, 0, 10, 19]
-    assert result.ledger.repair.copied_entries == 1 + 8 + 7
-    assert result.rounds[-1]["beside"] == {6: [6, 7, 16, 17]}
+    assert [result.rounds[round_]["bookies"][6]["last_entry"] for round_ in (36, 37)] == [9, 19]
+    assert result.ledger.repair.copied_entries == 10 + 10
+    assert result.rounds[-1]["beside"] == {6: [1, 2, 6, 7, 11, 12, 16, 17]}
 
 
 def test_bookie_back_in_time_is_not_replaced() -> None:
@@ -281,19 +280,19 @@ def test_who_is_lost_later_waits() -> None:
     assert fragments(result.ledger) == {0: [4, 5, 3]}
 
 
-def test_for_whom_nobody_was_free_waits() -> None:
-    """Of two lost at once 1 gets the only free one, 4. Bookie 5 joins in round 11, and comes in for 2 from round 13 on."""
+def test_lost_together_and_not_enough_free() -> None:
+    """Of two lost at once nobody is replaced while 4 alone is free. Bookie 5 joins in round 11: both get five, two a round."""
     commands = [*CLOSED_AT_4["commands"], command("add_bookie", 11, broker=5)]
     result = simulate(case(bookies=5, **{**CLOSED_AT_4, "commands": commands}, config=AUTO, faults=[crash(1, 10), crash(2, 10)]))
-    assert told(result, "copied") == [(12, "copied", 4, 0, 5), (15, "copied", 5, 0, 5)]
+    assert told(result, "copied") == [(13, "copied", 4, 0, 5), (13, "copied", 5, 0, 5)]
     assert fragments(result.ledger) == {0: [4, 5, 3]}
 
 
-def test_who_is_back_while_another_one_is_replaced() -> None:
-    """Nobody is free for bookie 2, which is back and whole in round 12; its replacement ends when that of 1 is done, in 13."""
+def test_who_is_back_of_two_lost_together() -> None:
+    """One is free for two; bookie 2 is back and whole in round 12, and from then on there is enough for 1: five, two a round."""
     result = simulate(case(bookies=4, **CLOSED_AT_4, config=AUTO, faults=[crash(1, 10), crash(2, 10, 12)]))
-    assert told(result, "copied", "rereplicated") == [(12, "copied", 4, 0, 5), (13, "rereplicated", 4, 0, 5)]
-    assert [result.rounds[round_]["underreplicated"] for round_ in (12, 13)] == [2, 0]
+    assert told(result, "copied", "rereplicated") == [(14, "copied", 4, 0, 5), (15, "rereplicated", 4, 0, 5)]
+    assert [result.rounds[round_]["underreplicated"] for round_ in (11, 12, 15)] == [2, 1, 0]
     assert fragments(result.ledger) == {0: [4, 2, 3]}
 
 
@@ -304,8 +303,8 @@ def test_a_target_that_is_lost_is_chosen_anew() -> None:
     assert result.ledger.repair.copied_entries == 9
 
 
-def test_fragments_lost_in_one_round_are_copied_in_their_order() -> None:
-    """Bookie 2 had the first fragment, 1 the second: two rounds for the first one's four entries, and then two for the other."""
+def test_fragments_lost_in_one_round_are_copied_in_the_order_of_bookies() -> None:
+    """Bookie 1 had the second fragment, 2 the first: two rounds for the four entries of 1, and then two for those of 2."""
     entries = {1: range(4, 8), 2: range(4), 3: range(8), 4: range(8)}
     initial = {
         "fragments": {0: [2, 3, 4], 4: [1, 3, 4]},
@@ -314,7 +313,7 @@ def test_fragments_lost_in_one_round_are_copied_in_their_order() -> None:
     }
     given = case(initial=initial, commands=[command("close_ledger", 1)], workload=[], config=AUTO)
     result = simulate({**given, "faults": [crash(1, 10), crash(2, 10)]})
-    assert told(result, "copied") == [(11, "copied", 5, 0, 4), (13, "copied", 5, 4, 8)]
+    assert told(result, "copied") == [(11, "copied", 5, 4, 8), (13, "copied", 5, 0, 4)]
 
 
 def test_open_ledger_is_recovered_after_a_grace_period() -> None:

@@ -45,6 +45,8 @@ def traffic_differences(rows: Rows, place: int, case: Mapping[str, Any], result:
     before: dict[int, set[int]] = {broker: set() for broker in case["brokers"]}
     for now in result.rounds:
         has = {broker: {e for e, holders in now["entries"].items() if broker in holders} for broker in before}
+        for broker, ids in now["beside"].items():
+            has[broker] |= set(ids)
         bucket = now["round"] // BUCKET
         for broker in before:
             expected["taken", broker, bucket] += sum(sizes[entry] for entry in has[broker] - before[broker])

@@ -222,6 +222,15 @@ def test_acks_that_groups_and_ledgers_leave_out(tmp_path: Path) -> None:
     assert not any(note.startswith("no effect on") for note in notes(tmp_path, guarded, "", workload))
 
 
+def test_kraft_without_pre_vote(tmp_path: Path) -> None:
+    """Kafka has asked before every election since 4.0 (KIP-996)."""
+    protocols = '[[variants]]\nname = "k"\nprotocol = "kraft"\n[[variants]]\nname = "r"\nprotocol = "raft"\n'
+    told = "kraft stands for elections without asking first, as before Kafka 4.0: pre.vote = true asks (scenario k)"
+    assert told in notes(tmp_path, "", "", protocols)
+    asks = protocols.replace('"kraft"\n', '"kraft"\ncluster = { config = { "pre.vote" = true } }\n')
+    assert not any("pre.vote" in note for note in notes(tmp_path, "", "", asks))
+
+
 def command(kind: str, round_: int, more: str = "", topic: str = 'topic = "t"\n') -> str:
     return f'[[commands]]\nround = {round_}\nkind = "{kind}"\n{topic}{more}\n'
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from emulator.scenario.protocols import GROUP_PROTOCOLS
+
 Row = Mapping[str, Any]
 
 
@@ -73,6 +75,11 @@ class PartitionRows:
     def name(self) -> str:
         """What a page calls it."""
         return f"{self.topic}:{self.partition}"
+
+    @property
+    def first_leader(self) -> int | None:
+        """Who leads from the start by its protocol: a group's first server; None: the rows don't tell of any other."""
+        return self.replicas[0] if self.scenario["protocol"] in GROUP_PROTOCOLS else None
 
     @property
     def columns(self) -> tuple[int, ...]:

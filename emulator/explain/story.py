@@ -11,7 +11,6 @@ from emulator.explain.history import ELECTIONS, History
 from emulator.explain.marks import STEADY_KINDS, Mark, marks_of
 from emulator.explain.quiet import Totals, quiet_words
 from emulator.explain.rows import PartitionRows, Row, StoryRows
-from emulator.scenario.protocols import GROUP_PROTOCOLS
 
 LEADER, ZOMBIE, FOLLOWER, OFFLINE, ABSENT = "leader", "zombie", "follower", "offline", "absent"
 
@@ -208,8 +207,8 @@ def _guessed_states(history: History) -> dict[int, dict[int, State]]:
 
 def _first_leader(history: History, elections: Iterable[Row]) -> int | None:
     """Who led before anything happened: of a group its first server, else who lost it first, or leads at the end."""
-    if history.rows.scenario["protocol"] in GROUP_PROTOCOLS:
-        return history.rows.replicas[0]
+    if history.rows.first_leader is not None:
+        return history.rows.first_leader
     first = min(elections, key=lambda event: event["round"], default=None)
     if first is None:
         return history.rows.outcome["leader"]

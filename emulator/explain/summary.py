@@ -26,11 +26,10 @@ def heading(story: Story) -> Iterator[str]:
         f"{rows.topic}:{rows.partition} in scenario {scenario['name']} ({scenario['protocol']}), replicas"
         f" {', '.join(map(str, rows.replicas))}; {rounds_words(scenario, story.first, story.last)}"
     )
-    yield (
-        story.speech.opening
-        if story.traced
-        else "Not traced: told from events, faults and violations alone; who led before the first election is not known."
+    first = (
+        "who led before the first election is not known" if rows.first_leader is None else "its first server leads at the start"
     )
+    yield story.speech.opening if story.traced else f"Not traced: told from events, faults and violations alone; {first}."
 
 
 def rows_of(story: Story) -> PartitionRows:

@@ -19,14 +19,14 @@ from emulator.scenario.idle_commands import idle_commands
 from emulator.scenario.ledger_notes import beside_budgets
 from emulator.scenario.ledgers import has_ledgers
 from emulator.scenario.model import Run, Scenario, Topic
-from emulator.scenario.protocols import PARTITIONS, system_of
+from emulator.scenario.protocols import PARTITIONS, system_of, without_mutant
 from emulator.scenario.quorums import has_groups, idle_faults, idle_keys
 from emulator.scenario.round_notes import notes_of_rounds
 from emulator.scenario.start_notes import notes_of_start
 from emulator.scenario.tier_notes import notes_of_tiers
 from emulator.scenario.topics import NO_REPLICA
 
-FETCHERS, MIN_BYTES = "num.replica.fetchers", "replica.fetch.min.bytes"
+FETCHERS, MIN_BYTES, PRE_VOTE = "num.replica.fetchers", "replica.fetch.min.bytes", "pre.vote"
 OF_TABLES = ("topics", "workload", "consumers", "faults", "fault_generators", "commands")
 """Lists of tables at the top of a file: a variant's are laid over the base's."""
 
@@ -93,11 +93,19 @@ def _notes(scenario: Scenario) -> Iterator[str]:
         faults = idle_faults(scenario.protocol, scenario.faults, scenario.round_ms)
         if faults:
             yield f"no effect on {scenario.protocol}: {listing(faults)}"
+        yield from _pre_vote(scenario)
     if has_ledgers(scenario.protocol):
         yield from _faults_without_effect(scenario)
         yield from _queues(scenario)
         yield from beside_budgets(scenario)
     yield from _too_late(scenario)
+
+
+def _pre_vote(scenario: Scenario) -> Iterator[str]:
+    """KRaft has asked before every election since Kafka 4.0 (KIP-996), ours does where it is told to."""
+    is_given = any(PRE_VOTE in config for config in (scenario.config, *(topic.config for topic in scenario.topics)))
+    if without_mutant(scenario.protocol) == "kraft" and not is_given:
+        yield f"{scenario.protocol} stands for elections without asking first, as before Kafka 4.0: {PRE_VOTE} = true asks"
 
 
 def _faults_without_effect(scenario: Scenario) -> Iterator[str]:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from emulator.explain.rows import PartitionRows
-from emulator.explain.story import tell
+from emulator.explain.story import Quiet, tell
 from emulator.explain.text import can_show, text_lines
 
-from .stories import FIVE, STORIES, ZOMBIE
+from .stories import FIVE, STORIES, ZOMBIE, event, outcome, partition
 
 DATA = Path(__file__).parent / "data"
 SHOWN = [
@@ -51,6 +51,17 @@ def test_lines_are_no_wider_than_asked_for(name: str, width: int, plain: bool) -
     assert not any(line.endswith(" ") or "\xa0" in line for line in lines)
     if plain:
         assert all(line.isascii() for line in lines)
+
+
+def test_a_group_begins_with_its_first_server() -> None:
+    """It is a follower from the round on in which it steps down, whether or not anybody lost it by then."""
+    rows = partition(
+        "raft", 20, [2, 1, 3], "", outcome=outcome(), events=[event(8, "election", 1, epoch=2), event(9, "step_down", 2)]
+    )
+    states = {part.first if isinstance(part, Quiet) else part.round: part.states for part in tell(rows, 0, 19).parts}
+    leaders = {round_: [b for b, state in own.items() if state.role == "leader"] for round_, own in states.items()}
+    assert leaders == {0: [2], 8: [1], 9: [1], 10: [1]}
+    assert "its first server leads at the start" in "\n".join(text_lines(tell(rows, 0, 19)))
 
 
 def test_a_window_tells_of_its_rounds_and_of_the_faults_in_force() -> None:

@@ -20,16 +20,22 @@ DEFAULTS: dict[str, Any] = {
 
 
 def offload(topic: Topic, retention_is_due: bool) -> None:
-    """Go on with the copy under way, begin another one, and in rounds of retention let bookies delete what is copied."""
-    was_copying = topic.offloading is not None
+    """Go on with the copy under way, begin others that are due, and in rounds of retention let bookies delete what is copied."""
+    closed = [part.ledger.metadata for part in topic.parts if part.closed_round == topic.now]
+    topic.looks_for_due |= any(metadata.closed_by == "writer" for metadata in closed)
     _copy(topic)
-    if in_outage(topic) and (was_copying or any(part.closed_round == topic.now for part in topic.parts)):
-        for part in topic.listed:
-            part.copy_errors += _is_due(topic, part)
-    if topic.offloading is None and not in_outage(topic):
-        topic.offloading = next((part for part in topic.listed if _is_due(topic, part)), None)
-        if topic.offloading is not None:
-            topic.event("offload_started", topic.offloading)
+    while topic.offloading is None and (topic.due or topic.looks_for_due):
+        if not topic.due:
+            topic.due, topic.looks_for_due = [part for part in topic.listed if _is_due(topic, part)], False
+            continue
+        part = topic.due.pop(0)
+        if part not in topic.listed:
+            continue
+        if in_outage(topic):
+            part.copy_errors += 1
+        else:
+            topic.offloading = part
+            topic.event("offload_started", part)
     if retention_is_due:
         lag = topic.rounds("managedLedgerOffloadDeletionLagMs", 1)
         for part in topic.listed:
@@ -52,6 +58,7 @@ def _copy(topic: Topic) -> None:
         part.given_up_bytes += part.copied_bytes
         part.copied_bytes, topic.offloading = 0, None  # nothing of it stays
         if part.deleted_round is None:
+            part.copy_errors += 1
             topic.event("offload_failed", part, _faults(topic, "remote_storage_outage")[0]["fault_id"])
         return
     if not _is_readable(part):

@@ -135,6 +135,8 @@ class Topic:
         self.sizes = sizes_of(case)
         self.acked: list[int] = []
         self.offloading: Part | None = None
+        self.due: list[Part] = []
+        self.looks_for_due = False
         self.unwritable_rounds = 0
         self.unacked_rounds = 0
         self.violations: list[Violation] = []

@@ -170,17 +170,12 @@ def until_retention(topics: TopicLists, inputs: Inputs, topic: Topic, acked: int
 
 @compiled
 def until_offloading(topics: TopicLists, inputs: Inputs, topic: Topic) -> int:
-    """The round in which a ledger is old enough to be offloaded, or bookies may delete one that is."""
+    """The round in which bookies may delete a ledger that is offloaded."""
     settings = inputs.topics[topic.topic_settings]
     due = FOREVER
     for at in every(topic.ledgers):
         part = topics.parts[at]
-        if not is_listed(part) or part.closed_round == NEVER:
-            continue
-        if part.offloaded_round == NEVER and settings.offload_rounds >= 0:
-            if part.closed_round + settings.offload_rounds >= topic.now:
-                due = min(due, part.closed_round + settings.offload_rounds)
-        elif part.offloaded_round != NEVER and part.freed_round == NEVER:
+        if is_listed(part) and part.offloaded_round != NEVER and part.freed_round == NEVER:
             free = max(topic.now, part.offloaded_round + settings.lag_rounds + 1)
             due = min(due, next_due(free, settings.round_ms, settings.check_ms))
     return due

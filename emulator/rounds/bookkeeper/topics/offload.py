@@ -10,6 +10,7 @@ from emulator.rounds.bookkeeper.constants import (
     OFFLOAD_FAILED,
     OFFLOAD_STARTED,
     OFFLOADED,
+    WRITER,
 )
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.lost_entries import next_edge, readable_copies
@@ -23,40 +24,57 @@ from emulator.rounds.lists import every
 
 @compiled
 def offload(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic, checks: bool) -> None:
-    """The copy under way, another one, and in rounds of retention what bookies may delete."""
-    remote = inputs.remote_spans[topic.remote_span]
-    was_copying = topic.offloading != NOBODY
-    if was_copying:
+    """The copy under way, those that are due, one after the other, and in rounds of retention what bookies may delete."""
+    if a_writer_closed(topics, topic):
+        topic.looks_for_due = 1
+    if topic.offloading != NOBODY:
         go_on_copying(lists, topics, inputs, topic)
-    if not remote.up and (was_copying or was_closed(topics, topic)):
-        try_in_vain(topics, inputs, topic)
-    if topic.offloading == NOBODY and remote.up:
-        for number in range(topic.ledgers.count):
-            if is_due(topics, inputs, topic, number):
-                topic.offloading = number
-                topics.parts[topic.ledgers.start + number].offload_started_round = topic.now
-                tell_of_part(lists, topic, OFFLOAD_STARTED, number)
-                break
+    if topic.offloading == NOBODY:
+        begin_copies(lists, topics, inputs, topic)
+        if topic.looks_for_due and topic.offloading == NOBODY:
+            find_due(topics, inputs, topic)
+            begin_copies(lists, topics, inputs, topic)
     if checks:
         free_bookies(lists, topics, inputs, topic)
 
 
 @compiled
-def was_closed(topics: TopicLists, topic: Topic) -> bool:
-    """Whether a ledger was closed in this round, upon which Pulsar looks for what is to be copied (maybeOffloadInBackground)."""
+def a_writer_closed(topics: TopicLists, topic: Topic) -> bool:
+    """Whether a writer closed its ledger in this round, upon which it looks for what is to be copied.
+
+    Source: ManagedLedgerImpl.ledgerClosed; who opens a topic does not (triggerOffloadOnTopicLoad).
+    """
     found = False
     for at in every(topic.ledgers):
-        if topics.parts[at].closed_round == topic.now:
+        if topics.parts[at].closed_round == topic.now and topics.ledgers[at].closed_by == WRITER:
             found = True
     return found
 
 
 @compiled
-def try_in_vain(topics: TopicLists, inputs: Inputs, topic: Topic) -> None:
-    """The remote store is away: a copy of each ledger that is due fails, one after the other (ManagedLedgerImpl.offloadLoop)."""
+def find_due(topics: TopicLists, inputs: Inputs, topic: Topic) -> None:
+    """All ledgers that are to be copied now (ManagedLedgerImpl.maybeOffload)."""
     for number in range(topic.ledgers.count):
-        if is_due(topics, inputs, topic, number):
-            topics.parts[topic.ledgers.start + number].copy_errors += 1
+        topics.parts[topic.ledgers.start + number].is_to_be_copied = int(is_due(topics, inputs, topic, number))
+    topic.looks_for_due = 0
+
+
+@compiled
+def begin_copies(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic) -> None:
+    """The next copy of those that are due is begun. While the remote store is away each fails at once (offloadLoop)."""
+    for number in range(topic.ledgers.count):
+        part = topics.parts[topic.ledgers.start + number]
+        if topic.offloading != NOBODY or not part.is_to_be_copied:
+            continue
+        part.is_to_be_copied = 0
+        if not is_listed(part):
+            continue
+        if inputs.remote_spans[topic.remote_span].up:
+            topic.offloading = number
+            part.offload_started_round = topic.now
+            tell_of_part(lists, topic, OFFLOAD_STARTED, number)
+        else:
+            part.copy_errors += 1
 
 
 @compiled
@@ -69,6 +87,7 @@ def go_on_copying(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic
         part.copied_bytes = 0
         topic.offloading = NOBODY
         if part.deleted_round == NEVER:
+            part.copy_errors += 1
             tell_of_part(lists, topic, OFFLOAD_FAILED, number, remote.outage)
         return
     if not is_readable(lists, inputs, ledger):

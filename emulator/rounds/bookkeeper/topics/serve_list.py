@@ -154,6 +154,7 @@ def note_part(part: Part, owner: Owner, owner_number: int, now: int) -> None:
     part.deleted_round = NEVER
     part.dropped_round = NEVER
     part.copied_bytes = 0
+    part.is_to_be_copied = 0
     part.copy_errors = 0
     part.given_up_bytes = 0
     part.offload_started_round = NEVER

@@ -98,6 +98,34 @@ def test_local_log_starts_with_nothing_remote_below_them(tmp_path: Path) -> None
     assert notes(tmp_path, more=one.replace("local_log_start_offset = 5", "log_start_offset = 5")) == []
 
 
+def test_lists_of_ledgers_that_keep_nothing(tmp_path: Path) -> None:
+    """Retention deletes what either limit lets go: with one of them at its default of 0 the other keeps nothing."""
+    time, size = "defaultRetentionTimeInMinutes", "defaultRetentionSizeInMB"
+    for given, told in (
+        (f"{time} = 60", [f"{time} = 60 keeps nothing where {size} is 0 (-1: no limit): topic t"]),
+        (f"{size} = 5", [f"{size} = 5 keeps nothing where {time} is 0 (-1: no limit): topic t"]),
+        (f"{time} = 60, {size} = -1", []),
+        ("maxLedgers = 5", []),
+    ):
+        config = f"config = {{ managedLedger = true, {given} }}"
+        assert [note for note in of_ledgers(tmp_path, config) if "keeps nothing" in note] == told
+
+
+def test_placement_by_racks_without_racks(tmp_path: Path) -> None:
+    placed = 'placement = "RackawareEnsemblePlacementPolicy"'
+    told = "placement by racks has no effect, as no bookie is in one: topic t"
+    assert told in of_ledgers(tmp_path, placed)
+    assert told not in of_ledgers(tmp_path, placed, "racks = 3")
+
+
+def of_ledgers(tmp_path: Path, topic: str, cluster: str = "") -> list[str]:
+    """The notes of a file with one topic of ledgers."""
+    path = tmp_path / "ledgers.toml"
+    head = f'protocol = "bookkeeper"\nrounds = 50\n[cluster]\nbrokers = 3\n{cluster}\n'
+    path.write_text(f'{head}[[topics]]\nname = "t"\npartitions = 2\n{topic}\n')
+    return notes_of(load_run(str(path)))
+
+
 def test_ledgers_have_no_moments(tmp_path: Path) -> None:
     crash = '[[faults]]\nkind = "broker_crash"\nbroker = 1\nfrom_round = 5\nmoment = 0.5\n'
     variant = '[[variants]]\nname = "l"\nprotocol = "bookkeeper"\n'

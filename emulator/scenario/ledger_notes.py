@@ -1,16 +1,47 @@
-"""What is said of ledgers' scenarios before they start: what draws on bookies' budgets, and what doesn't."""
+"""What is said of ledgers' scenarios before they start: what has less of an effect than a reader may think."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulator.errors import listing
+from emulator.errors import listing, some
 from emulator.scenario.ledger_configs import effective, is_managed
 from emulator.scenario.ledgers import BUDGETS
 from emulator.scenario.model import Scenario
 
 COPYING = ("autoRecoveryDaemonEnabled", "dataIntegrityCheckingEnabled")
 OFFLOADING = ("managedLedgerOffloadAutoTriggerSizeThresholdBytes", "managedLedgerOffloadThresholdInSeconds")
+
+
+RETENTION_TIME, RETENTION_SIZE = "defaultRetentionTimeInMinutes", "defaultRetentionSizeInMB"
+BY_RACKS = ("rack_aware", "RackawareEnsemblePlacementPolicy", "RegionAwareEnsemblePlacementPolicy")
+
+
+def notes_of_ledgers(scenario: Scenario) -> Iterator[str]:
+    """All of them."""
+    yield from beside_budgets(scenario)
+    yield from _keep_nothing(scenario)
+    yield from _no_racks(scenario)
+
+
+def _keep_nothing(scenario: Scenario) -> Iterator[str]:
+    """Lists of ledgers that keep nothing for all that a limit is given, as the other one is 0 (ManagedLedgerImpl, retention)."""
+    idle: dict[str, list[str]] = {}
+    for topic in scenario.topics:
+        time, size = (int(effective(scenario.config, topic.config, key)) for key in (RETENTION_TIME, RETENTION_SIZE))
+        if is_managed(scenario.config, topic.config) and bool(time) != bool(size):
+            given, other = (
+                (f"{RETENTION_TIME} = {time}", RETENTION_SIZE) if time else (f"{RETENTION_SIZE} = {size}", RETENTION_TIME)
+            )
+            idle.setdefault(f"{given} keeps nothing where {other} is 0 (-1: no limit)", []).append(topic.name)
+    yield from (f"{what}: {some('topic', topics)}" for what, topics in idle.items())
+
+
+def _no_racks(scenario: Scenario) -> Iterator[str]:
+    """Placement by racks of bookies that are in none."""
+    topics = [topic.name for topic in scenario.topics if topic.policy in BY_RACKS]
+    if topics and all(broker.rack is None for broker in scenario.brokers):
+        yield f"placement by racks has no effect, as no bookie is in one: {some('topic', topics)}"
 
 
 def beside_budgets(scenario: Scenario) -> Iterator[str]:

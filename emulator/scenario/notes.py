@@ -16,7 +16,7 @@ from emulator.scenario.consumers import QUOTA as CLIENT_QUOTA
 from emulator.scenario.durations import rounds_of
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.idle_commands import idle_commands
-from emulator.scenario.ledger_notes import beside_budgets
+from emulator.scenario.ledger_notes import notes_of_ledgers
 from emulator.scenario.ledgers import has_ledgers
 from emulator.scenario.model import Run, Scenario, Topic
 from emulator.scenario.protocols import PARTITIONS, system_of, without_mutant
@@ -97,7 +97,7 @@ def _notes(scenario: Scenario) -> Iterator[str]:
     if has_ledgers(scenario.protocol):
         yield from _faults_without_effect(scenario)
         yield from _queues(scenario)
-        yield from beside_budgets(scenario)
+        yield from notes_of_ledgers(scenario)
     yield from _too_late(scenario)
 
 

@@ -19,7 +19,6 @@ from emulator.rounds.bookkeeper.constants import (
     OPEN,
     SHUT,
     STATES,
-    WRITER,
     WRITER_CRASHED,
     WRITING,
 )
@@ -95,7 +94,7 @@ def set_start(ledger: Any, given: Given) -> None:
     ledger.next_entry = ledger.first_own_entry = given["last_entry"] + 1
     ledger.given_bytes = given["bytes"]
     if state == CLOSED:
-        ledger.last_entry, ledger.closed_by = given["last_entry"], WRITER
+        ledger.last_entry = given["last_entry"]
     ledger.writer = {OPEN: WRITING, CLOSED: SHUT}.get(state, WRITER_CRASHED)
 
 

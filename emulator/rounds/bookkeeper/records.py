@@ -139,7 +139,7 @@ class Ledger(Record):
     # The metadata
     state: int = compared("OPEN, IN_RECOVERY or CLOSED")
     last_entry: int = compared("last entry once closed, else NO_ENTRY")
-    closed_by: int = compared("number of the client that closed it, else NO_ENTRY")
+    closed_by: int = compared("number of the client that closed it in the run, else NO_ENTRY")
     close_cause: int = compared("fault behind its close")
     offloaded: int = compared("1: a remote store has all of it")
     fragments: List = part_of(List, "in the order in which they were added")

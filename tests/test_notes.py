@@ -75,7 +75,10 @@ def test_what_passes_bookies_budgets_by_is_told(tmp_path: Path) -> None:
         f"{told}copies (up to 10 entries a round of each ledger), readers"
     ]
     offloading = "managedLedger = true, managedLedgerOffloadThresholdInSeconds = 60"
-    assert notes_with(network, "", offloading, "") == [f"{told}offloading"]
+    kept = f"{offloading}, defaultRetentionTimeInMinutes = -1, defaultRetentionSizeInMB = -1"
+    assert notes_with(network, "", kept, "") == [f"{told}offloading"]
+    idle = "ledgers to be offloaded are deleted when they are closed: defaultRetentionTimeInMinutes is 0: topic t"
+    assert notes_with(network, "", offloading, "") == [f"{told}offloading", idle]
 
 
 def test_compaction_is_left_out(tmp_path: Path) -> None:

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from emulator.errors import listing, some
 from emulator.scenario.ledger_configs import effective, is_managed
 from emulator.scenario.ledgers import BUDGETS
-from emulator.scenario.model import Scenario
+from emulator.scenario.model import Scenario, Topic
 
 COPYING = ("autoRecoveryDaemonEnabled", "dataIntegrityCheckingEnabled")
 OFFLOADING = ("managedLedgerOffloadAutoTriggerSizeThresholdBytes", "managedLedgerOffloadThresholdInSeconds")
-
-
 RETENTION_TIME, RETENTION_SIZE = "defaultRetentionTimeInMinutes", "defaultRetentionSizeInMB"
 BY_RACKS = ("rack_aware", "RackawareEnsemblePlacementPolicy", "RegionAwareEnsemblePlacementPolicy")
 
@@ -25,16 +23,22 @@ def notes_of_ledgers(scenario: Scenario) -> Iterator[str]:
 
 
 def _keep_nothing(scenario: Scenario) -> Iterator[str]:
-    """Lists of ledgers that keep nothing for all that a limit is given, as the other one is 0 (ManagedLedgerImpl, retention)."""
+    """Lists of ledgers that keep nothing, though a limit is given or they are to be offloaded (ManagedLedgerImpl, retention)."""
     idle: dict[str, list[str]] = {}
     for topic in scenario.topics:
+        if not is_managed(scenario.config, topic.config):
+            continue
         time, size = (int(effective(scenario.config, topic.config, key)) for key in (RETENTION_TIME, RETENTION_SIZE))
-        if is_managed(scenario.config, topic.config) and bool(time) != bool(size):
-            given, other = (
-                (f"{RETENTION_TIME} = {time}", RETENTION_SIZE) if time else (f"{RETENTION_SIZE} = {size}", RETENTION_TIME)
-            )
-            idle.setdefault(f"{given} keeps nothing where {other} is 0 (-1: no limit)", []).append(topic.name)
-    yield from (f"{what}: {some('topic', topics)}" for what, topics in idle.items())
+        if time and not size:
+            told = f"{RETENTION_TIME} = {time} keeps nothing where {RETENTION_SIZE} is 0 (-1: no limit)"
+        elif size and not time:
+            told = f"{RETENTION_SIZE} = {size} keeps nothing where {RETENTION_TIME} is 0 (-1: no limit)"
+        elif not size and _offloads(scenario, topic):
+            told = f"ledgers to be offloaded are deleted when they are closed: {RETENTION_TIME} is 0"
+        else:
+            continue
+        idle.setdefault(told, []).append(topic.name)
+    yield from (f"{told}: {some('topic', topics)}" for told, topics in idle.items())
 
 
 def _no_racks(scenario: Scenario) -> Iterator[str]:
@@ -55,9 +59,13 @@ def beside_budgets(scenario: Scenario) -> Iterator[str]:
         passing.append(f"copies (up to {batch} entries a round of each ledger)")
     if kinds & {"read_ledger", "read_topic"}:
         passing.append("readers")
-    for topic in scenario.topics:
-        offloads = any(int(effective(scenario.config, topic.config, key)) >= 0 for key in OFFLOADING)
-        if is_managed(scenario.config, topic.config) and offloads and "offloading" not in passing:
-            passing.append("offloading")
+    if any(_offloads(scenario, topic) for topic in scenario.topics):
+        passing.append("offloading")
     if passing:
         yield f"bookies' budgets are about adds alone, not about {listing(passing)}"
+
+
+def _offloads(scenario: Scenario, topic: Topic) -> bool:
+    """Whether a topic is a list of ledgers that go to a remote store."""
+    is_list = is_managed(scenario.config, topic.config)
+    return is_list and any(int(effective(scenario.config, topic.config, key)) >= 0 for key in OFFLOADING)

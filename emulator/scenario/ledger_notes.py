@@ -6,13 +6,15 @@ from collections.abc import Iterator
 
 from emulator.errors import listing, some
 from emulator.scenario.ledger_configs import effective, is_managed
-from emulator.scenario.ledgers import BUDGETS
+from emulator.scenario.ledger_ensembles import RACK_AWARE
+from emulator.scenario.ledgers import BUDGETS, DRAWN
 from emulator.scenario.model import Scenario, Topic
 
 COPYING = ("autoRecoveryDaemonEnabled", "dataIntegrityCheckingEnabled")
 OFFLOADING = ("managedLedgerOffloadAutoTriggerSizeThresholdBytes", "managedLedgerOffloadThresholdInSeconds")
 RETENTION_TIME, RETENTION_SIZE = "defaultRetentionTimeInMinutes", "defaultRetentionSizeInMB"
-BY_RACKS = ("rack_aware", "RackawareEnsemblePlacementPolicy", "RegionAwareEnsemblePlacementPolicy")
+BY_RACKS = (RACK_AWARE, *DRAWN[1:])
+"""Policies that look at racks: of those that draw all but the first."""
 
 
 def notes_of_ledgers(scenario: Scenario) -> Iterator[str]:

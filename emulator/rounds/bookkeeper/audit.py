@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_registered_here
 from emulator.rounds.bookkeeper.constants import (
-    CLOSED,
     DECOMMISSIONED,
     NEVER,
     NO_ENTRY,
@@ -15,7 +14,7 @@ from emulator.rounds.bookkeeper.constants import (
     UNREGISTERED,
 )
 from emulator.rounds.bookkeeper.damage import is_member
-from emulator.rounds.bookkeeper.fragments import fragment_at, fragment_end, index_in
+from emulator.rounds.bookkeeper.fragments import fragment_at, fragment_end, index_in, is_growing
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.quorums import last_of, next_share, share_of
 from emulator.rounds.bookkeeper.records import Ledger, Lists, Replacement
@@ -23,7 +22,7 @@ from emulator.rounds.bookkeeper.stored import has_entry
 from emulator.rounds.bookkeeper.tell import tell
 from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import move
-from emulator.rounds.lists import append, every, keep_first, last
+from emulator.rounds.lists import append, every, keep_first
 
 
 @compiled
@@ -78,8 +77,8 @@ def has_begun(lists: Lists, ledger: Ledger) -> bool:
 @compiled
 def is_looked_at(lists: Lists, ledger: Ledger, task: Replacement) -> bool:
     """Whether a lost bookie is back in a fragment that grows, so that what it lacks of it may be another thing in every round."""
-    is_growing = ledger.state != CLOSED and task.first_entry == lists.fragments[last(ledger.fragments)].first_entry
-    return is_growing and is_registered_here(lists, ledger, task.lost) and not has_begun(lists, ledger)
+    grows = is_growing(ledger, fragment_at(lists, ledger, task.first_entry))
+    return grows and is_registered_here(lists, ledger, task.lost) and not has_begun(lists, ledger)
 
 
 @compiled
@@ -91,8 +90,7 @@ def lacks_an_end(lists: Lists, settings: Settings, ledger: Ledger, task: Replace
     fragment = fragment_at(lists, ledger, task.first_entry)
     if fragment == NOWHERE or lists.ensembles[fragment, task.index] != task.lost:
         return False
-    is_growing = ledger.state != CLOSED and fragment == last(ledger.fragments)
-    end = ledger.lac + 1 if is_growing else fragment_end(lists, ledger, fragment)
+    end = ledger.lac + 1 if is_growing(ledger, fragment) else fragment_end(lists, ledger, fragment)
     first = next_share(settings, task.index, task.first_entry)
     if first >= end:
         return False

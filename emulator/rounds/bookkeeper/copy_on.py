@@ -6,14 +6,14 @@ have it, the target has it or not as before, and its size stays, the batches of 
 
 from __future__ import annotations
 
-from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard, is_registered_here
-from emulator.rounds.bookkeeper.constants import CLOSED, FOREVER, NOBODY, NOWHERE
+from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard
+from emulator.rounds.bookkeeper.constants import FOREVER, NOBODY, NOWHERE
 from emulator.rounds.bookkeeper.copy_entry import are_there, header_of_copies, source_of
-from emulator.rounds.bookkeeper.fragments import fragment_at, fragment_end, index_in
+from emulator.rounds.bookkeeper.fragments import fragment_at, fragment_end, is_growing
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.quorums import holds, last_of, next_of, write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists, Replacement
-from emulator.rounds.bookkeeper.replace_lost import begin_of_stretch, fragment_to_repair, ids_of_stretch
+from emulator.rounds.bookkeeper.replace_lost import begin_of_stretch, fragment_to_repair, ids_of_stretch, may_join
 from emulator.rounds.bookkeeper.sizes import NO_SIZE, bytes_of_entry, size_of
 from emulator.rounds.bookkeeper.stored import end_of, has_entry, is_open, lacking_of_share, run_with
 from emulator.rounds.bookkeeper.traffic import note_sent
@@ -64,12 +64,9 @@ def fragment_worked_on(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
 def goes_on(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement) -> bool:
     """Whether copies for a replacement that was begun can go on in the next round."""
     settings, fragment = inputs.settings[ledger.settings], fragment_to_repair(lists, ledger, task)
-    if fragment == NOWHERE or (ledger.state != CLOSED and fragment == last(ledger.fragments)):
+    if fragment == NOWHERE or is_growing(ledger, fragment) or task.target == NOBODY:
         return False
-    if task.target == NOBODY or not is_registered_here(lists, ledger, task.target):
-        return False
-    is_member = index_in(lists.ensembles, fragment, settings.ensemble_size, task.target) != NOBODY
-    if is_member or not is_heard(lists, ledger, task.target):
+    if not may_join(lists, settings, ledger, task, fragment) or not is_heard(lists, ledger, task.target):
         return False
     first, stop = ids_of_stretch(settings, task, begin_of_stretch(settings, task), fragment_end(lists, ledger, fragment))
     return are_there(lists, settings, ledger, fragment, first, stop, task.target)

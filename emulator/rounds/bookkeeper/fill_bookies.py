@@ -5,14 +5,14 @@ from __future__ import annotations
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard
 from emulator.rounds.bookkeeper.constants import CLOSED, FILLED, LIMBO_LEFT, NOBODY, NOWHERE
 from emulator.rounds.bookkeeper.copy_entry import copy_entry
-from emulator.rounds.bookkeeper.fragments import fragment_end, index_in
+from emulator.rounds.bookkeeper.fragments import fragment_end, index_in, is_growing
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.quorums import next_share, share_of
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.stored import end_of, run_with
 from emulator.rounds.bookkeeper.tell import tell_of_bookie
 from emulator.rounds.compiled import compiled
-from emulator.rounds.lists import every, last
+from emulator.rounds.lists import every
 
 
 @compiled
@@ -40,7 +40,7 @@ def fill(lists: Lists, inputs: Inputs, ledger: Ledger, slot: int) -> None:
     complete = ledger.state == CLOSED
     for at in every(ledger.fragments):
         index = index_in(lists.ensembles, at, settings.ensemble_size, slot)
-        if index == NOBODY or (ledger.state != CLOSED and at == last(ledger.fragments)):
+        if index == NOBODY or is_growing(ledger, at):
             continue
         end = fragment_end(lists, ledger, at)
         entry = next_lacking(lists, settings, ledger, slot, index, lists.fragments[at].first_entry)

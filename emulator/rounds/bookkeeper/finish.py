@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.rounds.bookkeeper.constants import CLOSED
-from emulator.rounds.bookkeeper.held import bytes_held, bytes_up_to, held
+from emulator.rounds.bookkeeper.held import bytes_held, bytes_up_to, entries_held
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.lost_entries import count_losses
 from emulator.rounds.bookkeeper.records import Ledger, Lists
@@ -20,7 +20,7 @@ def finish(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
         bookie.last_entry = last_stored(lists, settings, ledger, slot)
         bookie.lac = lac_of(lists, settings, ledger, slot)
         bookie.entry_bytes = bytes_held(lists, inputs, ledger, slot)
-        bookie.entries = held(lists, settings, ledger, slot, 0, bookie.last_entry + 1) + bookie.entries_beside
+        bookie.entries = entries_held(lists, settings, ledger, slot)
     read_to = (ledger.last_entry if ledger.state == CLOSED else ledger.lac) + 1
     ledger.read_bytes = bytes_up_to(inputs, ledger, read_to)
     count_losses(lists, settings, ledger)

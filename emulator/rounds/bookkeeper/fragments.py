@@ -50,6 +50,12 @@ def fragment_end(lists: Lists, ledger: Ledger, fragment: int) -> int:
     return end if behind == FOREVER else behind
 
 
+@compiled_into_callers
+def is_growing(ledger: Ledger, fragment: int) -> bool:
+    """Whether a fragment may still change: the last one of a ledger that isn't closed."""
+    return ledger.state != CLOSED and fragment == last(ledger.fragments)
+
+
 @compiled
 def index_in(ensembles: np.ndarray, row: int, size: int, slot: int) -> int:
     """The index of a bookie in an ensemble, NOBODY if it isn't in it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from emulator.rounds.bookkeeper.bookies import bookie_at
+from emulator.rounds.bookkeeper.constants import FOREVER
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.quorums import count_below
 from emulator.rounds.bookkeeper.records import Ledger, Lists
@@ -21,6 +22,12 @@ def held(lists: Lists, settings: Settings, ledger: Ledger, slot: int, from_entry
         if run.bookie == slot and begin < end:
             count += count_below(settings, run.residues, end) - count_below(settings, run.residues, begin)
     return count
+
+
+@compiled
+def entries_held(lists: Lists, settings: Settings, ledger: Ledger, slot: int) -> int:
+    """How many entries a bookie has, copies beside its share included."""
+    return held(lists, settings, ledger, slot, 0, FOREVER) + bookie_at(lists, ledger, slot).entries_beside
 
 
 @compiled

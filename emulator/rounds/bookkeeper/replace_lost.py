@@ -5,7 +5,6 @@ from __future__ import annotations
 from emulator.rounds.bookkeeper.bookies import is_heard, is_registered_here, slot_of
 from emulator.rounds.bookkeeper.constants import (
     BY_WORKER,
-    CLOSED,
     COPIED,
     MAX_ENSEMBLE,
     NOBODY,
@@ -13,7 +12,7 @@ from emulator.rounds.bookkeeper.constants import (
     REREPLICATED,
 )
 from emulator.rounds.bookkeeper.copy_entry import are_there, copy_entry
-from emulator.rounds.bookkeeper.fragments import fragment_at, fragment_end, index_in, note_changed_fragment
+from emulator.rounds.bookkeeper.fragments import fragment_at, fragment_end, index_in, is_growing, note_changed_fragment
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.placement import choose
 from emulator.rounds.bookkeeper.quorums import last_of, next_share, share_of
@@ -22,7 +21,7 @@ from emulator.rounds.bookkeeper.recover import start_recovery
 from emulator.rounds.bookkeeper.tell import tell
 from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import move
-from emulator.rounds.lists import every, keep_first, last
+from emulator.rounds.lists import every, keep_first
 
 
 @compiled
@@ -75,7 +74,7 @@ def work_on(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement) -> 
     fragment = fragment_to_repair(lists, ledger, task)
     if fragment == NOWHERE:
         return False
-    if ledger.state != CLOSED and fragment == last(ledger.fragments):
+    if is_growing(ledger, fragment):
         if ledger.now - task.published_round >= settings.grace_rounds:
             start_recovery(lists, ledger, BY_WORKER, 1, task.cause)
         return False
@@ -123,8 +122,7 @@ def choose_targets(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replaceme
     """
     settings = inputs.settings[ledger.settings]
     if task.target != NOBODY:
-        is_member = index_in(lists.ensembles, fragment, settings.ensemble_size, task.target) != NOBODY
-        if is_member or not is_registered_here(lists, ledger, task.target):
+        if not may_join(lists, settings, ledger, task, fragment):
             choose_target(lists, inputs, ledger, task, fragment)
             ledger.replacements.changes += 1
         return
@@ -145,6 +143,13 @@ def choose_targets(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replaceme
     for at in every(ledger.replacements):
         if lists.replacements[at].first_entry == task.first_entry:
             lists.replacements[at].target = NOBODY
+
+
+@compiled
+def may_join(lists: Lists, settings: Settings, ledger: Ledger, task: Replacement, fragment: int) -> bool:
+    """Whether a target is registered, and not in the ensemble by now."""
+    is_member = index_in(lists.ensembles, fragment, settings.ensemble_size, task.target) != NOBODY
+    return is_registered_here(lists, ledger, task.target) and not is_member
 
 
 @compiled

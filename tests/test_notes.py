@@ -121,6 +121,25 @@ def test_placement_by_racks_without_racks(tmp_path: Path) -> None:
     assert told not in of_ledgers(tmp_path, placed, "racks = 3")
 
 
+def test_repair_that_never_comes(tmp_path: Path) -> None:
+    """Three bookies, all of them in each ensemble; and one that comes back empty in 40 rounds of 500 ms, or 41."""
+    lost = '[[faults]]\nkind = "disk_loss"\nbroker = 2\nfrom_round = 5\nto_round = END\n'
+    late = "what a disk_loss takes is not copied again where the bookie is back within lostBookieRecoveryDelay = 20 s: bookie 2"
+    alone = "autorecovery has no bookie to copy to, as ensembles are of all 3: topic t"
+    repairs = "config = { autoRecoveryDaemonEnabled = true, lostBookieRecoveryDelay = 20 }"
+    small = "config = { ensembleSize = 2, writeQuorumSize = 2, ackQuorumSize = 2 }"
+    early, later = lost.replace("END", "45"), lost.replace("END", "46")
+    for topic, cluster, faults, told in (
+        (small, repairs, early, [late]),
+        (small, repairs, later, []),
+        ("", repairs, later, [alone]),
+        ("", repairs, "", []),
+        ("", "", early, []),
+        (small, repairs.replace(" }", ", dataIntegrityCheckingEnabled = true }"), early, []),
+    ):
+        assert of_ledgers(tmp_path, f"{topic}\n{faults}", cluster) == told
+
+
 def of_ledgers(tmp_path: Path, topic: str, cluster: str = "") -> list[str]:
     """The notes of a file with one topic of ledgers."""
     path = tmp_path / "ledgers.toml"

@@ -10,7 +10,8 @@ from emulator.scenario.ledger_ensembles import RACK_AWARE
 from emulator.scenario.ledgers import BUDGETS, DRAWN
 from emulator.scenario.model import Scenario, Topic
 
-COPYING = ("autoRecoveryDaemonEnabled", "dataIntegrityCheckingEnabled")
+AUTORECOVERY, LOST_AFTER = "autoRecoveryDaemonEnabled", "lostBookieRecoveryDelay"
+COPYING = (AUTORECOVERY, "dataIntegrityCheckingEnabled")
 OFFLOADING = ("managedLedgerOffloadAutoTriggerSizeThresholdBytes", "managedLedgerOffloadThresholdInSeconds")
 RETENTION_TIME, RETENTION_SIZE = "defaultRetentionTimeInMinutes", "defaultRetentionSizeInMB"
 BY_RACKS = (RACK_AWARE, *DRAWN[1:])
@@ -22,6 +23,9 @@ def notes_of_ledgers(scenario: Scenario) -> Iterator[str]:
     yield from beside_budgets(scenario)
     yield from _keep_nothing(scenario)
     yield from _no_racks(scenario)
+    if effective(scenario.config, {}, AUTORECOVERY):
+        yield from _no_spare(scenario)
+        yield from _back_too_early(scenario)
 
 
 def _keep_nothing(scenario: Scenario) -> Iterator[str]:
@@ -48,6 +52,31 @@ def _no_racks(scenario: Scenario) -> Iterator[str]:
     topics = [topic.name for topic in scenario.topics if topic.policy in BY_RACKS]
     if topics and all(broker.rack is None for broker in scenario.brokers):
         yield f"placement by racks has no effect, as no bookie is in one: {some('topic', topics)}"
+
+
+def _no_spare(scenario: Scenario) -> Iterator[str]:
+    """Ensembles of all bookies: whoever is lost, no other one is left to be sent copies."""
+    most = len(scenario.brokers)
+    sizes = {topic.name: int(effective(scenario.config, topic.config, "ensembleSize")) for topic in scenario.topics}
+    topics = [name for name, size in sizes.items() if size >= most]
+    if topics and scenario.faults.num_rows:
+        yield f"autorecovery has no bookie to copy to, as ensembles are of all {most}: {some('topic', topics)}"
+
+
+def _back_too_early(scenario: Scenario) -> Iterator[str]:
+    """Lost disks that nobody fills again, as the bookie is back before the auditor takes it for lost."""
+    if effective(scenario.config, {}, "dataIntegrityCheckingEnabled"):
+        return
+    delay = int(effective(scenario.config, {}, LOST_AFTER))
+    faults = scenario.faults.select(["kind", "broker", "from_round", "to_round"]).to_pylist()
+    bookies = {
+        fault["broker"]
+        for fault in faults
+        if fault["kind"] == "disk_loss" and (fault["to_round"] - fault["from_round"]) * scenario.round_ms <= delay * 1000
+    }
+    if bookies:
+        told = f"what a disk_loss takes is not copied again where the bookie is back within {LOST_AFTER} = {delay} s"
+        yield f"{told}: {some('bookie', sorted(map(str, bookies)))}"
 
 
 def beside_budgets(scenario: Scenario) -> Iterator[str]:

@@ -88,8 +88,10 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
             ),
         ),
         "rolling_restart": Generator(
-            "a controlled shutdown of one broker after the other",
+            "one broker after the other goes down and comes back, or a few at a time",
             _by_name(
+                Parameter("fault", "str", "kind of the rows", default="controlled_shutdown", allowed=BROKER_STATE_KINDS),
+                Parameter("brokers_at_once", "int", "brokers that go down together", default=1, minimum=1),
                 Parameter("down_rounds", "int", "rounds each broker is down", True, minimum=1),
                 Parameter("from_round", "int", "round of the first shutdown", default=0, minimum=0),
                 Parameter("pause_between_rounds", "int", "rounds from an end to the next start", default=0, minimum=0),

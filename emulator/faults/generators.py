@@ -88,10 +88,10 @@ def _draw_rolling_restart(settings: Mapping[str, Any], brokers: Brokers, rounds:
     period = settings["down_rounds"] + settings["pause_between_rounds"]
     rows = []
     for order, broker in enumerate(listed):
-        from_round = settings["from_round"] + order * period
+        from_round = settings["from_round"] + order // settings["brokers_at_once"] * period
         if from_round < rounds:
             to_round = min(from_round + settings["down_rounds"], rounds)
-            rows.append(_Row(from_round, order, to_round, "controlled_shutdown", broker, None))
+            rows.append(_Row(from_round, order, to_round, settings["fault"], broker, None))
     return rows
 
 

@@ -141,6 +141,15 @@ def test_rolling_restart_in_a_given_order_ends_with_the_run() -> None:
     assert {row["name"] for row in rows} == {"upgrade"}
 
 
+def test_rolling_kills_of_two_at_once() -> None:
+    """5 and 3 in rounds 10 to 29, then, 5 rounds later, 4 alone."""
+    params = {"from_round": 10, "down_rounds": 20, "pause_between_rounds": 5, "brokers": [5, 3, 4]}
+    rows = generate("rolling_restart", {**params, "brokers_at_once": 2, "fault": "power_loss"}, BROKERS, 100, 1).to_pylist()
+    assert [(row["broker"], row["from_round"], row["to_round"]) for row in rows] == [(5, 10, 30), (3, 10, 30), (4, 35, 55)]
+    assert {row["kind"] for row in rows} == {"power_loss"}
+    assert {row["kind"] for row in generate("rolling_restart", params, BROKERS, 100, 1).to_pylist()} == {"controlled_shutdown"}
+
+
 def test_random_failures_are_brokers_lost_for_good_at_once() -> None:
     params = {"count": 2, "from_round": 7, "fault": "disk_loss", "brokers": [5, 3, 4], "name": "lost"}
     rows = generate("random_failures", params, BROKERS, 30, 1).to_pylist()

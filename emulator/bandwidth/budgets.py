@@ -9,7 +9,7 @@ from emulator.bandwidth.client_quotas import limits_clients
 from emulator.scenario import Scenario, configs
 
 KINDS = ("network_in", "network_out", "disk", "leader_throttle", "follower_throttle")
-"""What a broker has a budget of each; the throttles are for throttled replicas outside the ISR only."""
+"""What a broker has a budget of each; throttles count all throttled replicas and hold those outside the ISR."""
 
 RATES = {"leader_throttle": "leader.replication.throttled.rate", "follower_throttle": "follower.replication.throttled.rate"}
 """Throttle -> the key of its rate in bytes per second."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from emulator.report.markup import Row, seconds
 from emulator.scenario import Run, Scenario, ledger_configs
 from emulator.scenario.configs import effective
-from emulator.scenario.protocols import LEDGER_PROTOCOLS
+from emulator.scenario.protocols import LEDGER_PROTOCOLS, PARTITIONS, system_of
 
 STOPPING = frozenset({"broker_crash", "power_loss", "disk_loss", "rack_loss", "broker_pause", "isolation"})
 """Kinds of faults that may strike within a round."""
@@ -26,6 +26,11 @@ class Case:
     def of_ledgers(self) -> bool:
         """Whether it has ledgers and no partitions."""
         return self.row["protocol"] in LEDGER_PROTOCOLS
+
+    @property
+    def of_partitions(self) -> bool:
+        """Whether it has partitions of Kafka."""
+        return system_of(str(self.row["protocol"])) == PARTITIONS
 
     def time(self, rounds: float = 1) -> str:
         """So many rounds as a time."""
@@ -204,10 +209,36 @@ def _order(_: Case) -> str:
 
 Limit = Callable[[Case], "str | None"]
 
+
+def _power(case: Case) -> str | None:
+    if not case.of_partitions or not case.kinds & {"power_loss", "rack_loss"}:
+        return None
+    return "A power loss takes all that Kafka did not flush; a kernel has by default written back what is 30 s old."
+
+
+def _sessions(case: Case) -> str | None:
+    if not case.of_partitions or not case.kinds & STOPPING:
+        return None
+    return (
+        "Brokers that fall silent together are fenced together, a session after the round; real ones one by one, up to a heartbeat"
+        " sooner."
+    )
+
+
+def _unclean(case: Case) -> str | None:
+    commands = case.given.commands if case.given is not None and case.of_partitions else ()
+    if not any("unclean.leader.election.enable" in (command.config or {}) for command in commands):
+        return None
+    return "Unclean elections that an alter_config allows come at once; a real controller may take five minutes."
+
+
 APPROXIMATE: Mapping[str, Limit] = {
     "Time": _time,
     "Fetches in a round": _fetches,
     "Moments of crashes": _moments,
+    "Power losses": _power,
+    "Sessions of brokers": _sessions,
+    "Unclean elections after alter_config": _unclean,
     "Times of settings": _settings,
     "Appends": _appends,
     "Shared bandwidth": _bandwidth,

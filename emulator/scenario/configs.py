@@ -20,6 +20,9 @@ LONG_MAX = 2**63 - 1
 NEVER = LONG_MAX
 """The default of `flush.messages`, `flush.ms` and their like: as good as none."""
 
+FLUSHER = "log.flush.scheduler.interval.ms"
+"""Without it Kafka never looks at `flush.ms`."""
+
 HOUR_MS = 3_600_000
 MINUTE_MS = 60_000
 WEEK_MS = 168 * HOUR_MS
@@ -124,6 +127,7 @@ _WITH_EFFECT: tuple[ConfigKey, ...] = (
     _broker("log.flush.interval.messages", int, NEVER, _POSITIVE_LONG, of="flush.messages"),
     _topic("flush.ms", int, NEVER, _LONG),
     _broker("log.flush.interval.ms", int, NEVER, _LONG, of="flush.ms"),
+    _broker(FLUSHER, int, NEVER, _LONG),
     _topic("cleanup.policy", str, "delete", choices=_POLICIES),
     _broker("log.cleanup.policy", str, "delete", choices=_POLICIES, of="cleanup.policy"),
     _topic("retention.ms", int, WEEK_MS, _OR_NONE_LONG),
@@ -197,7 +201,6 @@ _RECORDED: tuple[ConfigKey, ...] = (
     _broker("num.partitions", int, 1, _POSITIVE_INT),
     _broker("log.flush.offset.checkpoint.interval.ms", int, 60_000, _INT),
     _broker("log.flush.start.offset.checkpoint.interval.ms", int, 60_000, _INT),
-    _broker("log.flush.scheduler.interval.ms", int, LONG_MAX, _LONG),
 )
 
 KEYS: Mapping[str, ConfigKey] = {row.name: row for row in _WITH_EFFECT} | {
@@ -225,8 +228,24 @@ OF_ONE_BROKER = frozenset(
 
 AT_START = frozenset({
     "broker.session.timeout.ms", "num.replica.fetchers", "replica.fetch.min.bytes", "max.message.bytes", "message.max.bytes",
+    FLUSHER,
 })  # fmt: skip
 """Keys that have an effect from the start of a run on: what an alter_config says of them comes too late."""
+
+
+def flush_period_ms(flusher_ms: int, flush_ms: int) -> int:
+    """Every how many ms a log is flushed; NEVER: not by time. `flusher_ms`: of FLUSHER.
+
+    Whoever looks every `flusher_ms` finds at every so many looks that `flush_ms` have passed; without `flush_ms` at each. Where
+    FLUSHER is not given a log is looked at every `flush_ms` (ours; docs/kafka_rounds.md, Periods). Source: LogManager.startup,
+    flushDirtyLogs; KafkaConfig.logFlushIntervalMs.
+
+    >>> flush_period_ms(1000, 2500), flush_period_ms(1000, NEVER), flush_period_ms(NEVER, 2500)
+    (3000, 1000, 2500)
+    """
+    if not 0 < flusher_ms < NEVER:
+        return flush_ms
+    return flusher_ms if flush_ms >= NEVER else flusher_ms * max(1, -(-flush_ms // flusher_ms))
 
 
 def find_problem(key: str, value: object, for_topic: bool, keys: Mapping[str, ConfigKey] | None = None) -> tuple[str, str] | None:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from emulator.errors import MOST_NAMED, few, listing, some
 from emulator.scenario.clusters import SESSION_TIMEOUT, session_timeout_ms
-from emulator.scenario.configs import AT_START, KEYS, OF_ONE_BROKER, ConfigValue, decided_by_others, effective
+from emulator.scenario.configs import AT_START, FLUSHER, KEYS, NEVER, OF_ONE_BROKER, ConfigValue, decided_by_others, effective
 from emulator.scenario.configs_in_run import values
 from emulator.scenario.consumers import QUOTA as CLIENT_QUOTA
 from emulator.scenario.durations import rounds_of
@@ -23,7 +23,7 @@ from emulator.scenario.protocols import PARTITIONS, system_of, without_mutant
 from emulator.scenario.quorums import has_groups, idle_faults, idle_keys
 from emulator.scenario.round_notes import notes_of_rounds
 from emulator.scenario.start_notes import notes_of_start
-from emulator.scenario.tier_notes import notes_of_tiers
+from emulator.scenario.tier_notes import notes_of_tiers, slow_reads
 from emulator.scenario.topics import NO_REPLICA
 
 FETCHERS, MIN_BYTES, PRE_VOTE = "num.replica.fetchers", "replica.fetch.min.bytes", "pre.vote"
@@ -83,6 +83,8 @@ def _notes(scenario: Scenario) -> Iterator[str]:
         yield from notes_of_start(scenario)
         yield from _acks(scenario)
         yield from _throttles(scenario)
+        yield from _flusher(scenario)
+        yield from slow_reads(scenario)
         yield from _min_isr(scenario)
         yield from _slow_by_partition(scenario)
         yield from notes_of_rounds(scenario)
@@ -225,6 +227,13 @@ def _throttles(scenario: Scenario) -> Iterator[str]:
             yield f"{rate} limits nothing: no topic has {listed}"
     if not scenario.consumers and any(CLIENT_QUOTA in config for config in (scenario.config, *changed)):
         yield f"{CLIENT_QUOTA} limits nothing: nobody reads"
+
+
+def _flusher(scenario: Scenario) -> Iterator[str]:
+    """LogManager looks at flush.ms as often as its flusher runs, by default never."""
+    topics = [topic.name for topic in scenario.topics if values(scenario, topic, "flush.ms") - {NEVER}]
+    if topics and FLUSHER not in scenario.config:
+        yield f"flush.ms flushes here, on a real broker only with {FLUSHER} beside it: {some('topic', topics)}"
 
 
 def _slow_by_partition(scenario: Scenario) -> Iterator[str]:

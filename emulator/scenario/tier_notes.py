@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pyarrow.compute as pc
+
 from emulator.errors import listing, some
 from emulator.scenario.configs import KEYS
 from emulator.scenario.configs_in_run import configurations, values
@@ -22,6 +24,8 @@ OF_BROKERS = [
     if key.effect and name != SYSTEM and (key.setting in OF_TIERED_TOPICS or name.startswith("remote.log."))
 ]
 """What a cluster's config says of them."""
+REMOTE_FETCH_MAX_WAIT_MS = 500
+"""Kafka's default of remote.fetch.max.wait.ms, which is no key here."""
 OF_THE_STORE = ("remote_storage_outage", "slow_remote_storage", "remote_metadata_lag")
 """Faults that nothing comes of where no topic has any."""
 
@@ -45,6 +49,24 @@ def notes_of_tiers(run: Run) -> Iterator[str]:
         told += dict.fromkeys(what for scenario in run.scenarios for what in _of_all_topics(scenario))
     if told:
         yield f"no effect without remote storage, which {ENABLE} of a topic turns on: {listing(told)}"
+
+
+def slow_reads(scenario: Scenario) -> Iterator[str]:
+    """Remote reads that a real broker gives up before they are done, so that a consumer gets nothing (DelayedRemoteFetch)."""
+    is_tiered = any(True in values(scenario, topic, ENABLE) for topic in scenario.topics)
+    if not is_tiered or not scenario.consumers:
+        return
+    store = scenario.remote_storage
+    rates = [store.read_bytes_per_second] if store.read_bytes_per_second else []
+    slow = scenario.faults.filter(pc.equal(scenario.faults.column("kind"), "slow_remote_storage"))
+    rates += [rate for rate in slow.column("bytes_per_second").to_pylist() if rate]
+    most_bytes = max(row.fetch_bytes for row in scenario.consumers)
+    read_ms = store.read_ms + (most_bytes * 1000 / min(rates) if rates else 0)
+    if read_ms > REMOTE_FETCH_MAX_WAIT_MS:
+        yield (
+            f"a remote read of {most_bytes:,} bytes takes {read_ms:,.0f} ms: a real broker gives up after"
+            f" remote.fetch.max.wait.ms = {REMOTE_FETCH_MAX_WAIT_MS}, and its consumer gets nothing; here it reads on, slowly"
+        )
 
 
 def _of_all_topics(scenario: Scenario) -> Iterator[str]:

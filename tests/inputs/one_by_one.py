@@ -6,6 +6,7 @@ faults say of those is in naive_worlds.py.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -217,6 +218,8 @@ class OnePartition:
         round_ms, lag_ms = self.scenario.round_ms, value("replica.lag.time.max.ms")
         rebalance_ms = value("leader.imbalance.check.interval.seconds") * 1000
         flush_ms, flush_messages = value("flush.ms"), value("flush.messages")
+        if (flusher_ms := self.scenario.config.get("log.flush.scheduler.interval.ms", 0)) > 0:
+            flush_ms = flusher_ms if flush_ms >= configs.NEVER else flusher_ms * max(1, math.ceil(flush_ms / flusher_ms))
         return {
             "min_insync_replicas": value("min.insync.replicas"),
             "unclean_election": value("unclean.leader.election.enable"),

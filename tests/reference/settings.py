@@ -41,6 +41,8 @@ class Settings:
         known = (topic.get("max.message.bytes"), cluster.get("max.message.bytes"), cluster.get("message.max.bytes"), 1_048_588)
         self.max_message_bytes: int = next(most for most in known if most is not None)
         """Above it a record is refused; as it is at the start."""
+        self._flusher_ms: int = cluster.get("log.flush.scheduler.interval.ms") or 0
+        """How often the flusher looks at all logs, 0 for never; as it is at the start."""
         self._take_effect()
 
     def alter(self, command: Mapping[str, Any]) -> None:
@@ -81,6 +83,11 @@ class Settings:
         """Unflushed records at which the log is flushed."""
         self.flush_ms = self._first_given("flush.ms", "log.flush.interval.ms")
         """Period of the flush by time."""
+        if self._flusher_ms:
+            looks = 1
+            while self.flush_ms is not None and looks * self._flusher_ms < self.flush_ms:
+                looks += 1
+            self.flush_ms = looks * self._flusher_ms
 
     def fetch_limit(self, broker: int) -> int:
         """Most bytes of one fetch of `broker`, but for a bigger first batch."""

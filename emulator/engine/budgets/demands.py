@@ -24,8 +24,8 @@ class Demands:
     """By replica: its `flow`, NO_FLOW for none, and what it asks for, in bytes per round; `follows`: 1, of a leader 0;
     `in_fetch`: what a fetch brings it, `whole`: in whole batches. By partition: what its clients append in the round.
 
-    A flow is what one fetcher brings from leaders on one broker to followers on another, under the same throttles, from memory
-    or not: see `flow_of`.
+    A flow is what one fetcher brings from leaders on one broker to followers on another, under the same throttles, in the ISR or
+    not, from memory or not: see `flow_of`.
     """
 
     flow: np.ndarray
@@ -50,9 +50,11 @@ class Flows:
 FLOW_COLUMNS = ("flow", "demand", "followers", "in_fetch", "whole")
 """Of Flows."""
 
-BY_LEADER, BY_FOLLOWER, FROM_DISK = 4, 2, 1
-"""What a flow may have: it is held by the leader's or the follower's throttle; the leader's broker reads it from its disk."""
-SIZE, SIZES = 8, 64
+IN_SYNC, BY_LEADER, BY_FOLLOWER, FROM_DISK = 8, 4, 2, 1
+"""What a flow may have: it counts on the leader's or the follower's throttle, which holds it unless it is in sync; the leader's
+broker reads it from its disk.
+"""
+SIZE, SIZES = 16, 64
 """And how much its followers ask for each: a power of two, where they share fetchers."""
 OF_FETCHER = SIZE * SIZES
 
@@ -127,10 +129,12 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
     most = most_fetched(inputs, parts["scenario"][of], np.maximum(limit_bytes, batch_bytes[of]))
     wanted = np.minimum(-(-lacks // shared.window_rounds) + appends[of], most)
     asks = follows & (parts["assigned"][of] >> slot & 1 == 1) & runs & serves[of]
-    outside = follows & (parts["known_isr"][of] >> slot & 1 == 0)
-    of_leaders, of_followers = listed
+    of_leaders, of_followers = listed[0][leader][of], listed[1]
+    is_listed = follows & (of_leaders | of_followers)
+    in_sync = parts["known_isr"][of] >> slot & 1 == 1
     in_memory = page_cache[leader][of]
-    flags = np.where(outside & of_leaders[leader][of], BY_LEADER, 0) + np.where(outside & of_followers, BY_FOLLOWER, 0)
+    flags = np.where(follows & of_leaders, BY_LEADER, 0) + np.where(follows & of_followers, BY_FOLLOWER, 0)
+    flags += np.where(is_listed & in_sync, IN_SYNC, 0)
     flags += np.where((in_memory != UNKNOWN) & (lacks > in_memory), FROM_DISK, 0)
     sent = largest_sent(first, inputs, round_)[of] if shared.fetchers is not None else np.zeros(len(of), np.int64)
     demand = np.where(asks, wanted, 0)

@@ -119,14 +119,21 @@ def use_of(
     for kind, most_bytes in _most_of_clients(after):
         of_clients(numbers(kind, broker), most_bytes)
     of_leaders, of_followers = np.logical_or.reduce(listed.listed)
-    held = np.flatnonzero(follows & ~is_inside & of_followers)
-    draw(numbers("follower_throttle", broker[held]), held)
+
+    def throttled(kind: str, at: np.ndarray, follower: np.ndarray) -> None:
+        """A throttle counts all, and holds who may be outside the ISR. `at`: the broker of each follower's throttle."""
+        inside = is_inside[follower]
+        draw(numbers(kind, at[~inside]), follower[~inside])
+        of_clients(numbers(kind, at[inside]), asked[follower[inside]])
+
+    own_throttle = np.flatnonzero(follows & of_followers)
+    throttled("follower_throttle", broker[own_throttle], own_throttle)
     leader, follower = pairs_of(parts, leads, follows, of)
     draw(numbers("network_out", broker[leader]), follower)
     is_limited = page_cache[leader] != UNKNOWN
     draw(numbers("disk", broker[leader[is_limited]]), follower[is_limited])
-    held = np.flatnonzero(of_leaders[leader] & ~is_inside[follower])
-    draw(numbers("leader_throttle", broker[leader[held]]), follower[held])
+    leaders_throttle = np.flatnonzero(of_leaders[leader])
+    throttled("leader_throttle", broker[leader[leaders_throttle]], follower[leaders_throttle])
     if shared.fetchers is not None:
         draw(len(KINDS) * brokers + fetcher_of(broker[leader], broker[follower], own[follower], shared), follower)
     return summed_use([np.concatenate(column) for column in zip(*drawn, strict=True)], bool(replicas["credit_unsure"].any()))
@@ -230,6 +237,8 @@ def is_exceeded(parts: Sequence[Use], shared: SharedBudgets, from_round: int, to
     budget = of_brokers[np.where(is_fetcher, 0, use.budget)]
     if shared.fetchers is not None:
         budget = np.where(is_fetcher, shared.fetchers.most_bytes(use.followers, use.in_fetch, use.whole), budget)
-    left = budget - use.asked
+    # A throttle that nobody is held by may be asked for any amount.
+    is_idle = ~is_fetcher & (use.budget >= KINDS.index("leader_throttle") * len(shared.brokers)) & (use.followers == 0)
+    left = np.where(is_idle, np.inf, budget - use.asked)
     each = np.floor(np.divide(left, use.followers, out=np.full(len(left), np.inf), where=use.followers > 0))
     return bool((((use.asked > 0) & (left < 0)) | ((use.followers > 0) & (each < use.needed))).any())

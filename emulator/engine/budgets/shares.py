@@ -24,6 +24,7 @@ from emulator.engine.budgets.demands import (
     BY_FOLLOWER,
     BY_LEADER,
     FROM_DISK,
+    IN_SYNC,
     NO_FLOW,
     OF_FETCHER,
     SIZE,
@@ -58,25 +59,33 @@ class FlowShares:
 def shares_of(flows: Flows, clients: ClientFlows, shared: SharedBudgets, round_: int) -> tuple[FlowShares, ClientShares]:
     """Share out the budgets of a round: between followers and all others by connection, then between followers.
 
-    What followers ask for is what their fetchers would bring them; these bring all that are behind alike.
+    What followers ask for is what their fetchers would bring them; these bring all that are behind alike. A throttle counts what
+    those in sync ask for and holds the others alone: to them it leaves the rest (ReplicaFetcherThread.processPartitionData,
+    KafkaApis.sizeOfThrottledPartitions; ReplicaManager.shouldLeaderThrottle, shouldFollowerThrottle).
     """
     brokers = len(shared.brokers)
     fetcher, flags = np.divmod(flows.flow, OF_FETCHER)
     source, broker = brokers_of(fetcher, shared)
     first = {kind: number * brokers for number, kind in enumerate(KINDS)}
-    budget = shared.at(round_)
+    throttles = np.column_stack([
+        np.where(flags & BY_LEADER, first["leader_throttle"] + source, -1),
+        np.where(flags & BY_FOLLOWER, first["follower_throttle"] + broker, -1),
+    ])  # fmt: skip
+    is_held = flags & IN_SYNC == 0
     draws = np.column_stack([
         first["network_in"] + broker,
         first["network_out"] + source,
         first["disk"] + broker,
         np.where(flags & FROM_DISK, first["disk"] + source, -1),
-        np.where(flags & BY_LEADER, first["leader_throttle"] + source, -1),
-        np.where(flags & BY_FOLLOWER, first["follower_throttle"] + broker, -1),
+        np.where(is_held[:, None], throttles, -1),
     ])  # fmt: skip
     draws[flows.followers == 0] = -1  # leaders, which only append
     asked = asked_of(clients, shared, round_)
     of_fetchers = _OfFetchers(flows, fetcher, shared)
     demand = of_fetchers.brought(flows)
+    budget = shared.at(round_)
+    in_sync = sums_by_budget(demand, np.where(is_held[:, None], -1, throttles), len(budget))
+    budget = np.maximum(budget - in_sync, 0.0)
     granted = granted_to_clients(budget, asked, replace(flows, demand=demand), draws, of_fetchers.connections_of_each)
     shares = share_out(budget - drawn_by_clients(asked, granted), demand, flows.followers, draws)
     fetched = sums_by_budget(demand * shares.part, draws, len(budget))

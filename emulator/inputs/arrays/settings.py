@@ -56,6 +56,7 @@ def _over_time(scenario: Scenario, topic: dict[str, Any], alterations: list[Comm
     def value(key: str) -> Any:
         return configs.effective(cluster, topic, key)
 
+    flusher_ms = value(configs.FLUSHER)
     rounds = {0, *(c.round for c in alterations), *(c.round + 1 for c in alterations)}
     rows: list[list[int]] = []
     done = 0
@@ -66,17 +67,17 @@ def _over_time(scenario: Scenario, topic: dict[str, Any], alterations: list[Comm
             clears |= MIN_ISR in config and alterations[done].round == round_
             (cluster if alterations[done].topic is None else topic).update(accepted(value, config))
             done += 1
-        row = _row(scenario.round_ms, value, round_, clears)
+        row = _row(scenario.round_ms, value, round_, clears, flusher_ms)
         if not rows or clears or rows[-1][1:] != row[1:]:
             rows.append(row)
     return [*rows, [FOREVER, *rows[-1][1:CLEARS_ELR], 0, *rows[-1][CLEARS_ELR + 1 :]]]
 
 
-def _row(round_ms: int, value: Any, round_: int, clears_elr: bool) -> list[int]:
+def _row(round_ms: int, value: Any, round_: int, clears_elr: bool, flusher_ms: int) -> list[int]:
     """One row, in the order of the fields of Settings."""
     lag_ms = value("replica.lag.time.max.ms")
     rebalance_ms = value("leader.imbalance.check.interval.seconds") * 1000
-    flush_messages, flush_ms = value("flush.messages"), value("flush.ms")
+    flush_messages, flush_ms = value("flush.messages"), configs.flush_period_ms(flusher_ms, value("flush.ms"))
     fields = {
         "from_round": round_,
         "min_insync_replicas": value(MIN_ISR),

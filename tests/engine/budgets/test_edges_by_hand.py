@@ -10,7 +10,17 @@ import pytest
 
 from emulator.bandwidth.budgets import KINDS
 from emulator.engine.budgets.all_budgets import all_flows_of, all_shares_of
-from emulator.engine.budgets.demands import BY_LEADER, NO_FLOW, OF_FETCHER, SIZE, Demands, flow_of, flows_of
+from emulator.engine.budgets.demands import (
+    BY_FOLLOWER,
+    BY_LEADER,
+    IN_SYNC,
+    NO_FLOW,
+    OF_FETCHER,
+    SIZE,
+    Demands,
+    flow_of,
+    flows_of,
+)
 from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.engine.budgets.first_play import windows_of
 from emulator.engine.budgets.saturated import PLACES
@@ -91,7 +101,8 @@ def asked(block: SharedBlock, round_: int) -> list[tuple[int, int, int, int, int
     rows = []
     for at in np.flatnonzero(found.follows).tolist():
         pair, flags = divmod(int(found.flow[at]), OF_FETCHER)
-        rows.append((*divmod(pair, 3), flags >> 2, flags >> 1 & 1, int(found.demand[at])))
+        by_leader, by_follower = (bool(flags & by and not flags & IN_SYNC) for by in (BY_LEADER, BY_FOLLOWER))
+        rows.append((*divmod(pair, 3), by_leader, by_follower, int(found.demand[at])))
     return rows
 
 
@@ -151,14 +162,24 @@ def test_shares(tmp_path: Path) -> None:
     assert (min(left_of_1_in, left_of_2_out), (4000 - 3000) // 2) == (333, 500)
 
 
-def test_throttles_hold_who_is_listed_and_outside(tmp_path: Path) -> None:
-    rates = ', "leader.replication.throttled.rate" = 500, "follower.replication.throttled.rate" = 700'
+@pytest.mark.parametrize(("rate", "left"), [(1500, 500), (500, 0)])
+def test_throttles_hold_who_is_listed_and_outside(tmp_path: Path, rate: int, left: int) -> None:
+    """That of broker 2 counts the 1000 that broker 1 asks for in sync, and leaves broker 3 the rest; broker 1 is never held."""
+    rates = f', "leader.replication.throttled.rate" = {rate}, "follower.replication.throttled.rate" = 700'
     block = block_at(25, tmp_path, "", rates)
     demands = fetches_of(block, 25)
     shares = shared_out(block, 25)
     held = [("leader_throttle", 1), ("follower_throttle", 2), ("followers", 2)]
     assert shares.used_up.tolist() == [PLACES.index(name) * 3 + broker for name, broker in held]
-    assert quotas_of(demands, shares).tolist() == [UNKNOWN, UNKNOWN, 700, UNKNOWN, UNKNOWN, 500, UNKNOWN, UNKNOWN]
+    assert quotas_of(demands, shares).tolist() == [UNKNOWN, UNKNOWN, 700, UNKNOWN, UNKNOWN, left, UNKNOWN, UNKNOWN]
+
+
+def test_a_throttle_that_only_those_in_sync_ask_holds_nobody(tmp_path: Path) -> None:
+    """Before broker 3 is away all are in sync, and ask broker 2 for 2000 in a round."""
+    block = block_at(4, tmp_path, "", ', "leader.replication.throttled.rate" = 10')
+    shares = shared_out(block, 4)
+    assert not shares.is_short
+    assert set(quotas_of(fetches_of(block, 4), shares).tolist()) == {UNKNOWN}
 
 
 def test_a_partition_that_never_had_a_leader_has_no_flow(tmp_path: Path) -> None:

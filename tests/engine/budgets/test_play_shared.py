@@ -167,7 +167,7 @@ round_ms = 500
 [cluster]
 brokers = 6
 network_bytes_per_second = 10000000
-config = { "leader.replication.throttled.rate" = 90000, "follower.replication.throttled.rate" = 90000 }
+config = { "leader.replication.throttled.rate" = 170000, "follower.replication.throttled.rate" = 90000 }
 [[topics]]
 name = "t"
 partitions = 12
@@ -186,9 +186,11 @@ to_round = 150
 kind = "alter_config"
 round = 500
 broker = 1
-config = { "leader.replication.throttled.rate" = 30000 }
+config = { "leader.replication.throttled.rate" = 110000 }
 """
-"""Broker 4 begins anew and cannot keep up; its partitions are never quiet again, while nothing happens to the others."""
+"""Broker 4 begins anew and cannot keep up: up to four followers in sync, 20 kB/s each, leave it little of a leader's rate. Its
+partitions are never quiet again, while nothing happens to the others.
+"""
 
 
 def test_quiet_partitions_do_not_stop_at_edges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,15 @@ def test_kafka(tmp_path: Path, seed: int, cases: int) -> None:
     assert_equal(tmp_path, random_batch(seed, cases))
 
 
+@pytest.mark.parametrize("flusher_rounds", [1, 4])
+def test_flushes_by_the_flusher(tmp_path: Path, flusher_rounds: int) -> None:
+    """Logs of flush.ms of 1, 4 and 15 rounds and of none, looked at in every round or in every fourth."""
+    batch = random_batch(17, 40)
+    cluster = batch["cluster"]
+    cluster["config"]["log.flush.scheduler.interval.ms"] = flusher_rounds * cluster["round_ms"]
+    assert_equal(tmp_path, batch)
+
+
 @pytest.mark.parametrize("seed", [40, 41, 42, 43, 44, 45])
 def test_periods_that_rounds_do_not_divide(tmp_path: Path, seed: int) -> None:
     assert_equal(tmp_path, random_batch(seed, 40, uneven=True))

@@ -15,7 +15,8 @@ NO_FAULT = -1
 class ServerState(NamedTuple):
     """One server from a round on. `power_lost`, `disk_lost`: what happens to it in this very round only.
 
-    `clients_cut`: clients don't reach it, though it runs. `cause`: fault_id of the strongest fault in force on it, a link cut at
+    `clients_cut`: clients don't reach it, though it runs. `no_power`: it is down with its machine, which closes no connection.
+    `cause`: fault_id of the strongest fault in force on it, a link cut at
     either end being the weakest, else of the last that was.
     """
 
@@ -23,6 +24,7 @@ class ServerState(NamedTuple):
     paused: bool = False
     isolated: bool = False
     clients_cut: bool = False
+    no_power: bool = False
     power_lost: bool = False
     disk_lost: bool = False
     cause: int = NO_FAULT
@@ -54,6 +56,7 @@ def _follow(own: Sequence[FaultRow], rounds: int) -> list[tuple[int, ServerState
             paused="broker_pause" in kinds,
             isolated="isolation" in kinds,
             clients_cut=any(f.kind == "isolation" and f.clients for f in held),
+            no_power="power_loss" in kinds,
             power_lost="power_loss" in begun,
             disk_lost="disk_loss" in begun,
             cause=cause,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from emulator.faults.kinds import FaultRow
 from emulator.faults.servers import NO_FAULT, ServerState, elector_steps, link_cuts, server_states, slow_links
-from emulator.rounds.quorums.constants import CLIENTS_CUT, DISK_LOST, DOWN, FOREVER, ISOLATED, PAUSED, POWER_LOST
+from emulator.rounds.quorums.constants import CLIENTS_CUT, DISK_LOST, DOWN, FOREVER, ISOLATED, NO_POWER, PAUSED, POWER_LOST
 
 Spans = tuple[tuple[int, ...], ...]
 
@@ -15,6 +15,7 @@ STATUS_BITS = {
     "paused": PAUSED,
     "isolated": ISOLATED,
     "clients_cut": CLIENTS_CUT,
+    "no_power": NO_POWER,
     "power_lost": POWER_LOST,
     "disk_lost": DISK_LOST,
 }

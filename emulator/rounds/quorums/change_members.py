@@ -15,6 +15,7 @@ from emulator.rounds.quorums.constants import (
     REASSIGNMENT_COMPLETED,
 )
 from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
+from emulator.rounds.quorums.kraft.resign import end_epoch
 from emulator.rounds.quorums.latency import note_appended
 from emulator.rounds.quorums.lead import follow
 from emulator.rounds.quorums.links import leader_of_clients, runs
@@ -129,10 +130,10 @@ def append_configuration(lists: Lists, group: Group, slot: int, before: int, mem
 
 
 @compiled
-def end_changes(lists: Lists, group: Group) -> None:
-    """A configuration that a leader has committed is told, and a leader that is not in it any more steps down.
+def end_changes(lists: Lists, group: Group, settings: Settings) -> None:
+    """A configuration that a leader has committed is told; a leader that is not in it any more steps down, and in kraft says so.
 
-    Source: Raft 6.
+    Source: Raft 6; RemoveVoterHandler.highWatermarkUpdated.
     """
     if group.configurations.count == 0:
         return
@@ -151,4 +152,6 @@ def end_changes(lists: Lists, group: Group) -> None:
             tell(lists, group, REASSIGNMENT_COMPLETED, slot, leader.term, own.entry, NO_ENTRY, NO_FAULT)
         if not own.members >> slot & 1:
             follow(lists, group, slot)
+            if group.protocol == KRAFT:
+                end_epoch(lists, group, settings, slot)
             leader.leader = NOBODY

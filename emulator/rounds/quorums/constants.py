@@ -20,7 +20,7 @@ NO_LIMIT = 1 << 40
 """Entries of an answer, if nothing limits them."""
 
 # What the faults say of a server in a round: bits of `status`. The last two are of the first round of a fault only.
-DOWN, PAUSED, ISOLATED, CLIENTS_CUT, POWER_LOST, DISK_LOST = (1 << bit for bit in range(6))
+DOWN, PAUSED, ISOLATED, CLIENTS_CUT, NO_POWER, POWER_LOST, DISK_LOST = (1 << bit for bit in range(7))
 NOT_RUNNING = DOWN | PAUSED
 UNHEARD = DOWN | PAUSED | ISOLATED
 UNSERVED = DOWN | PAUSED | CLIENTS_CUT

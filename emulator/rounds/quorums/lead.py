@@ -26,11 +26,13 @@ from emulator.rounds.quorums.tell import tell, tell_of_server
 
 @compiled
 def take_term(lists: Lists, group: Group, slot: int, term: int) -> None:
-    """A newer term: a server follows in it, and has not voted.
+    """A newer term: a server follows in it, and has not voted. Of kraft, who followed a leader starts its timer.
 
-    Source: Raft 5.1.
+    Source: Raft 5.1; QuorumState.transitionToUnattached.
     """
     server = lists.servers[slot]
+    if group.protocol == KRAFT and server.leader not in (NOBODY, slot):
+        server.heard_round = group.now
     follow(lists, group, slot)
     server.term = term
     server.voted_for = NOBODY

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.rounds.compiled import compiled, compiled_into_callers
-from emulator.rounds.quorums.constants import LEADER, NOBODY, NOT_RUNNING, UNHEARD, UNSERVED
+from emulator.rounds.quorums.constants import DOWN, ISOLATED, LEADER, NO_POWER, NOBODY, NOT_RUNNING, UNHEARD, UNSERVED
 from emulator.rounds.quorums.records import Group, Lists
 
 
@@ -18,6 +18,14 @@ def gets_through(lists: Lists, sender: int, receiver: int) -> bool:
 def runs(lists: Lists, slot: int) -> bool:
     """Whether a server's process does something."""
     return lists.servers[slot].status & NOT_RUNNING == 0
+
+
+@compiled
+def sees_closed(lists: Lists, slot: int, other: int) -> bool:
+    """Whether a server is told by another one's machine, which closes its connections, that the process is gone."""
+    gone = lists.servers[other]
+    is_closed = gone.status & (DOWN | NO_POWER) == DOWN
+    return is_closed and (gone.status | lists.servers[slot].status) & ISOLATED == 0 and gone.cut_to >> slot & 1 == 0
 
 
 @compiled

@@ -19,6 +19,7 @@ from emulator.rounds.quorums.draw import draw
 from emulator.rounds.quorums.drift import Words
 from emulator.rounds.quorums.inputs import Inputs, Settings
 from emulator.rounds.quorums.kraft.resign import resigns_after
+from emulator.rounds.quorums.kraft.stand import wait_of
 from emulator.rounds.quorums.links import runs
 from emulator.rounds.quorums.members import may_stand
 from emulator.rounds.quorums.records import Group, Lists, Message, Peer, Server
@@ -85,7 +86,10 @@ def next_stand(lists: Lists, inputs: Inputs, group: Group, settings: Settings, d
             continue
         if server.role != LEADER:
             if drift.servers[slot, HEARD] != 1 and may_stand(lists, group, slot):
-                wait = settings.timeout_rounds + draw(key, group.number, slot, server.stood, settings.jitter_rounds)
+                if group.protocol == KRAFT:
+                    wait = wait_of(lists, inputs, group, settings, slot)
+                else:
+                    wait = settings.timeout_rounds + draw(key, group.number, slot, server.stood, settings.jitter_rounds)
                 due = min(due, server.heard_round + wait)
         elif server.hands_over:
             return group.now

@@ -91,6 +91,7 @@ class Group:
             if own:
                 server.cause = min(own, key=lambda one: (STRENGTH.index(one[1].kind), one[0]))[0]
             was_down, server.is_down = server.is_down, any(f.kind in DEATHS for _, f in own)
+            server.is_closed = server.is_down and not any(f.kind == "power_loss" for _, f in own)
             server.is_paused = any(f.kind == "broker_pause" for _, f in own)
             isolations = [f for _, f in own if f.kind == "isolation"]
             server.is_isolated, server.has_clients = bool(isolations), not any(f.clients for f in isolations)
@@ -136,7 +137,11 @@ class Group:
 
     def gets_through(self, sender: Server, receiver: Server) -> bool:
         """Whether a message arrives."""
-        if not (sender.is_heard and receiver.is_heard):
+        return sender.runs and receiver.runs and self.is_open(sender, receiver)
+
+    def is_open(self, sender: Server, receiver: Server) -> bool:
+        """Whether nothing is in the way of messages."""
+        if sender.is_isolated or receiver.is_isolated:
             return False
         out = any((f.broker, f.peer) == (sender.id, receiver.id) and f.direction in ("both", "out") for f in self.cuts)
         into = any((f.broker, f.peer) == (receiver.id, sender.id) and f.direction in ("both", "in") for f in self.cuts)
@@ -145,7 +150,9 @@ class Group:
     # Terms
 
     def take_term(self, server: Server, term: int) -> None:
-        """A server follows in a newer term."""
+        """A server follows in a newer term; in KRaft the timer starts of one that loses its leader with that."""
+        if self.case.protocol == "kraft" and server.follows:
+            server.heard = self.round
         self.follow(server)
         server.term, server.vote, server.leader = term, None, None
 

@@ -1,10 +1,12 @@
-"""KRaft, as its page has it: elections that know the leader, fetches by offset and epoch, the high watermark."""
+"""KRaft, as its page has it: elections of who is due, one after the other; fetches by offset and epoch, the high watermark."""
 
 from __future__ import annotations
 
+from tests.reference.quorums.draws import drawn
 from tests.reference.quorums.group import Group
-from tests.reference.quorums.members import agree, agreed_end, audience, change_members, end_changes
-from tests.reference.quorums.raft import elect
+from tests.reference.quorums.members import agree, agreed_end, audience, change_members, end_changes, in_force, may_stand
+from tests.reference.quorums.raft import Request as VoteRequest
+from tests.reference.quorums.raft import hold_votes, is_reached, stand, take_request, would_win
 from tests.reference.quorums.requests import arrival, is_awaited, take_arrived, write
 from tests.reference.quorums.server import FOLLOWER, LEADER, Request, Server
 
@@ -21,6 +23,9 @@ def play_kraft_round(group: Group) -> None:
             server.leader = None
     for server in group.servers:
         resign(group, server)
+    for server in group.servers:
+        if server.has_resigned and server.runs:
+            end_quorum_epoch(group, server)
     elect(group)
     change_members(group)
     group.append()
@@ -33,7 +38,7 @@ def play_kraft_round(group: Group) -> None:
     for leader in group.servers:
         if leader.role == LEADER and leader.runs:
             advance(group, leader)
-    end_changes(group)
+    end_changes_of_voters(group)
     group.end_round(acked_before)
     group.round += 1
 
@@ -46,6 +51,57 @@ def resign(group: Group, server: Server) -> None:
         if not agree(group, server, [server.id, *(number for number, rounds in since.items() if rounds < limit)]):
             group.follow(server)
             server.leader = None
+            end_quorum_epoch(group, server)
+
+
+def end_quorum_epoch(group: Group, leader: Server) -> None:
+    """One that has resigned tells its voters; the timers of those that follow it have run out."""
+    for server in group.servers:
+        is_told = server.id in in_force(group, leader).members and group.gets_through(leader, server)
+        if is_told and server.follows and (server.leader, server.term) == (leader.id, leader.term):
+            server.heard = group.round - group.case.timeout_rounds
+
+
+def end_changes_of_voters(group: Group) -> None:
+    """Leaders that are no voters any more resign, and tell those that are."""
+    leaders = [server for server in group.servers if server.role == LEADER]
+    end_changes(group)
+    for leader in leaders:
+        if leader.role != LEADER:
+            end_quorum_epoch(group, leader)
+
+
+def elect(group: Group) -> None:
+    """Who is due comes one after the other; then votes."""
+    due = [server for server in group.servers if server.runs and is_due(group, server)]
+    requests: list[VoteRequest] = []
+    for server in sorted(due, key=lambda one: (one.id - group.round) % group.case.copies):
+        if any(request.term > server.term and is_reached(group, server, request) for request in requests):
+            continue
+        server.leader, server.heard, server.stood = None, group.round, server.stood + 1
+        if not group.case.pre_vote or would_win(group, server, has_fetched):
+            requests.append(stand(server))
+    hold_votes(group, requests, answer)
+
+
+def is_due(group: Group, server: Server) -> bool:
+    """Whether a voter's timer has run out."""
+    case, wait = group.case, group.case.timeout_rounds
+    if server.role == LEADER or not may_stand(group, server):
+        return False
+    if not server.follows:
+        wait += drawn(case.seed, case.number, server.id, server.stood, case.jitter_rounds)
+    return group.round - server.heard >= wait
+
+
+def has_fetched(group: Group, server: Server) -> bool:
+    """Whether a voter leads, or follows a leader from which it has fetched since it does."""
+    return server.role == LEADER or (server.follows and server.heard_leader is not None)
+
+
+def answer(group: Group, voter: Server, request: VoteRequest) -> bool:
+    """A voter takes a request for its vote; it votes for nobody where it knows the leader."""
+    return take_request(group, voter, request, keeps_leader=True)
 
 
 def follow(group: Group, server: Server, leader: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from tests.reference.quorums.draws import drawn
@@ -16,6 +17,12 @@ class Request(NamedTuple):
 
     candidate: Server
     term: int
+
+
+Answer = Callable[[Group, Server, Request], bool]
+"""A voter takes a request; whether it votes for the candidate."""
+HearsLeader = Callable[[Group, Server], bool]
+"""Whether a server would give no pre-vote, because of a leader."""
 
 
 def majority(group: Group) -> int:
@@ -61,22 +68,34 @@ def elect(group: Group) -> None:
             standing.append(server)
             server.heard, server.stood, server.leader = group.round, server.stood + 1, None
     if case.pre_vote:
-        standing = [server for server in standing if server.is_told or would_win(group, server)]
-    requests = []
-    for server in standing:
-        server.term, server.vote, server.role = server.term + 1, server.id, CANDIDATE
-        requests.append(Request(server, server.term))
+        standing = [server for server in standing if server.is_told or would_win(group, server, hears_leader)]
+    hold_votes(group, [stand(server) for server in standing], answer)
+
+
+def stand(server: Server) -> Request:
+    """A server is a candidate of the next term."""
+    server.term, server.vote, server.role = server.term + 1, server.id, CANDIDATE
+    return Request(server, server.term)
+
+
+def is_reached(group: Group, voter: Server, request: Request) -> bool:
+    """Whether a server gets a candidate's request."""
+    is_asked = request.candidate is not voter and voter.id in audience(group, request.candidate)
+    return is_asked and group.gets_through(request.candidate, voter)
+
+
+def hold_votes(group: Group, requests: list[Request], answer: Answer) -> None:
+    """Everybody takes the requests, and who has a majority leads."""
     votes = {request.candidate.id: {request.candidate.id} for request in requests}
     for voter in group.servers:
-        around = sorted(requests, key=lambda request: (request.candidate.id - voter.id - 1) % case.copies)
+        around = sorted(requests, key=lambda request: (request.candidate.id - voter.id - 1) % group.case.copies)
         for request in around:
-            is_asked = request.candidate is not voter and voter.id in audience(group, request.candidate)
-            if is_asked and group.gets_through(request.candidate, voter):
+            if is_reached(group, voter, request):
                 grants = answer(group, voter, request)
                 is_candidate = request.candidate.role == CANDIDATE and request.candidate.term == request.term
                 if grants and is_candidate and group.gets_through(voter, request.candidate):
                     votes[request.candidate.id].add(voter.id)
-    for server, term in sorted(requests, key=lambda request: request.term):
+    for server, term in sorted(requests, key=lambda request: (request.term, request.candidate.id)):
         if server.role == CANDIDATE and server.term == term and agree(group, server, votes[server.id]):
             group.lead(server)
         else:
@@ -111,8 +130,6 @@ def hears_leader(group: Group, server: Server) -> bool:
     """Whether a server leads or heard from a leader within the timeout."""
     if server.role == LEADER:
         return True
-    if group.case.protocol == "kraft":
-        return server.leader not in (None, server.id) and server.heard_leader is not None
     return server.heard_leader is not None and group.round - server.heard_leader < group.case.timeout_rounds
 
 
@@ -121,7 +138,7 @@ def is_complete(group: Group, candidate: Server, voter: Server) -> bool:
     return candidate.completeness() >= voter.completeness() or group.lacks("compare_logs")
 
 
-def would_win(group: Group, server: Server) -> bool:
+def would_win(group: Group, server: Server, hears_leader: HearsLeader) -> bool:
     """Whether a majority would vote for a server in the term after its own."""
     term, willing, asked = server.term, [server.id], audience(group, server)
     for voter in group.servers:
@@ -136,19 +153,21 @@ def would_win(group: Group, server: Server) -> bool:
 
 
 def answer(group: Group, voter: Server, request: Request) -> bool:
-    """A voter takes a request; whether it votes for the candidate."""
-    is_sticky = group.case.check_quorum and group.case.protocol == "raft" and not request.candidate.is_told
+    """A voter takes a request, unless it hears a leader and the quorum is checked."""
+    is_sticky = group.case.check_quorum and not request.candidate.is_told
     if is_sticky and hears_leader(group, voter):
         return False
+    return take_request(group, voter, request)
+
+
+def take_request(group: Group, voter: Server, request: Request, keeps_leader: bool = False) -> bool:
+    """A voter takes a request; whether it votes for the candidate. `keeps_leader`: not in an epoch whose leader it knows."""
     grants = False
     if request.term >= voter.term:
         if request.term > voter.term:
             group.take_term(voter, request.term)
-        may = voter.vote is None or voter.vote == request.candidate.id
-        if group.case.protocol == "kraft" and voter.leader is not None:
-            may = False
-        may = may or group.lacks("one_vote")
-        if may and is_complete(group, request.candidate, voter):
+        has_vote = voter.vote in (None, request.candidate.id) and not (keeps_leader and voter.leader is not None)
+        if (has_vote or group.lacks("one_vote")) and is_complete(group, request.candidate, voter):
             grants, voter.vote, voter.heard = True, request.candidate.id, group.round
     if voter.term > request.candidate.term and group.gets_through(voter, request.candidate):
         group.take_term(request.candidate, voter.term)

@@ -38,6 +38,8 @@ def random_case(protocol: str, seed: int, rounds: int = 60, disks: float = 0.0) 
         faults=tuple(random_fault(draw, kinds, copies, rounds) for _ in range(draw.randrange(3, 16))),
     )
     case = replace(case, **changes_of(case, seed), transfers=transfers_of(case, seed))
+    if protocol.startswith("kraft"):  # followers draw nothing on top: after a single round they would always be due
+        case = replace(case, timeout_rounds=max(2, case.timeout_rounds))
     if case.flush_rounds == 3 and seed % 2:
         case = replace(case, flush_rounds=2.5)
     if case.flush_rounds != 1:

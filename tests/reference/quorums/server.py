@@ -90,6 +90,7 @@ class Server:
     told_in: int | None = None
     is_told: bool = False
     is_down: bool = False
+    is_closed: bool = False
     is_paused: bool = False
     is_isolated: bool = False
     has_clients: bool = True
@@ -99,6 +100,16 @@ class Server:
     def runs(self) -> bool:
         """Whether its process does something."""
         return not self.is_down and not self.is_paused
+
+    @property
+    def follows(self) -> bool:
+        """Whether it knows a leader and is not that itself, of KRaft and as long as it does not lead."""
+        return self.role != LEADER and self.leader not in (None, self.id)
+
+    @property
+    def has_resigned(self) -> bool:
+        """Whether it knows itself as a leader that it is no more, of KRaft."""
+        return self.role != LEADER and self.leader == self.id
 
     @property
     def is_heard(self) -> bool:

@@ -48,12 +48,19 @@ def leave(group: Group, server: Server) -> None:
     if not server.runs or server.leader is None:
         return
     if server.leader != server.id:
-        if group.round - server.heard >= group.case.timeout_rounds:
+        is_silent = group.round - server.heard >= group.case.timeout_rounds
+        if is_silent or sees_closed(group, server, group.servers[server.leader]):
             server.leader = None
         return
-    answers = [f.answered for f in server.followers.values() if f.answered is not None]
+    open_to = {n: f for n, f in server.followers.items() if not sees_closed(group, server, group.servers[n])}
+    answers = [f.answered for f in open_to.values() if f.answered is not None]
     if 1 + sum(group.round - answered < group.case.timeout_rounds for answered in answers) < quorum(group):
         abandon(group, server)
+
+
+def sees_closed(group: Group, server: Server, other: Server) -> bool:
+    """Whether a server sees that another one's process is gone."""
+    return other.is_closed and group.is_open(other, server)
 
 
 def abandon(group: Group, leader: Server) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from emulator.rounds.quorums.constants import INVARIANTS
+import pytest
+
+from emulator.rounds.quorums.constants import ELECTION, INVARIANTS
 from emulator.rounds.quorums.kraft.fetch import truncate_to
 from tests.reference.quorums.cases import VOTER_RESTARTS, Case, Fault
 from tests.reference.quorums.schedules import without
@@ -27,7 +29,8 @@ def test_a_commit_is_known_a_fetch_later() -> None:
 
 def test_a_diverging_epoch_cuts_once() -> None:
     """Back from an isolation with records that nobody else has, the old leader cuts at the end of epoch 1 in one fetch."""
-    case = Case("kraft", 3, 40, timeout_rounds=3, jitter_rounds=2, workload=((0, 2),), faults=(Fault("isolation", 4, 20, 0),))
+    fault = Fault("isolation", 4, 20, 0)
+    case = Case("kraft", 3, 40, timeout_rounds=3, jitter_rounds=2, pre_vote=True, workload=((0, 2),), faults=(fault,))
     assert differences(case) == []
     game = Game(case)
     for _ in range(case.rounds):
@@ -36,6 +39,45 @@ def test_a_diverging_epoch_cuts_once() -> None:
     cuts = [(int(event.broker), int(event.to_entry)) for event in told if event.kind == 2]
     assert cuts == [(0, 8)]
     assert violated(case) == set()
+
+
+def elections(case: Case) -> list[tuple[int, int]]:
+    """(round, server) of each election; the reference says the same."""
+    assert differences(case) == []
+    game = Game(case)
+    for _ in range(case.rounds):
+        game.play_round()
+    told = game.lists.events[: game.lists.filled[0].events.count]
+    return [(int(event.at_round), int(event.broker)) for event in told if event.kind == ELECTION]
+
+
+@pytest.mark.parametrize("jitter", [0, 20])
+@pytest.mark.parametrize(
+    ("copies", "pre_vote", "to_round", "elected"),
+    [
+        (3, False, 100, (69, 1)),  # 19 rounds after the last fetch's answer in 49; 69 mod 3 is 0, and 0 is away
+        (3, True, 100, (69, 2)),  # 1 asks 2, which still follows; then 2 asks 1, which does not
+        (5, False, 100, (69, 4)),
+        (5, True, 100, (69, 2)),  # 4 has one other that follows nobody, itself counted 2 of 5 with 1; then 2 has three
+        (3, False, 60, (60, 1)),  # back with the epoch that it led: EndQuorumEpoch
+        (3, True, 60, (60, 1)),
+    ],
+)
+def test_followers_draw_nothing(jitter: int, copies: int, pre_vote: bool, to_round: int, elected: tuple[int, int]) -> None:
+    """The timers of all run out in the same round after a crash in round 50, and one is elected in it."""
+    crash = Fault("broker_crash", 50, to_round, 0)
+    case = Case("kraft", copies, 90, timeout_rounds=20, jitter_rounds=jitter, pre_vote=pre_vote, faults=(crash,))
+    assert elections(case) == [elected]
+
+
+@pytest.mark.parametrize("pre_vote", [False, True])
+def test_a_leader_that_is_taken_out_says_so(pre_vote: bool) -> None:
+    """The change is committed in round 61, and in 62 another one leads."""
+    changes = ((60, (1, 2, 3)),)
+    case = Case("kraft", 4, 90, timeout_rounds=20, jitter_rounds=20, pre_vote=pre_vote, one_at_a_time=True, changes=changes)
+    [(round_, server)] = elections(case)
+    assert round_ == 62
+    assert server in (1, 2, 3)
 
 
 def test_truncate_to_the_end_of_an_older_epoch() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from emulator.rounds.quorums.constants import CANDIDATE, FOLLOWER, INVARIANTS, LEADER
 from tests.reference.quorums.cases import Case, Fault
 from tests.reference.quorums.schedules import random_case, without
@@ -28,8 +30,8 @@ def states(game: Game) -> list[tuple[int, int, int]]:
 
 
 def test_a_phase_a_round() -> None:
-    """Server 0 goes at round 4; its followers look in round 7, (7 mod 3) = 1 leads them in epoch 2; its history in round 8."""
-    case = Case("zab", 3, 20, timeout_rounds=4, workload=((0, 2),), faults=(Fault("broker_crash", 4, 30, 0),))
+    """Server 0 loses its power in round 4; they look in round 7, (7 mod 3) = 1 leads in epoch 2; its history in round 8."""
+    case = Case("zab", 3, 20, timeout_rounds=4, workload=((0, 2),), faults=(Fault("power_loss", 4, 30, 0),))
     seen = [states(after(case, n)) for n in (7, 8, 9)]
     assert seen[0][1:] == [(FOLLOWER, 1, 1), (FOLLOWER, 1, 1)]
     assert seen[1][1:] == [(CANDIDATE, 2, 2), (FOLLOWER, 2, 1)]
@@ -38,6 +40,26 @@ def test_a_phase_a_round() -> None:
     assert game.log(1) == [(1, 0)] * 8 + [(2, 1)] * 2
     assert int(game.lists.servers[1].commit) == 10
     assert differences(case) == []
+
+
+@pytest.mark.parametrize(("kind", "elected"), [("broker_crash", 5), ("disk_loss", 5), ("power_loss", 24), ("isolation", 24)])
+def test_who_is_gone_is_seen_at_once(kind: str, elected: int) -> None:
+    """A process that ends in round 4 leaves closed connections; without power, or out of reach, it is silent."""
+    case = Case("zab", 3, 40, timeout_rounds=20, workload=((0, 2),), faults=(Fault(kind, 4, 40, 0),))
+    assert differences(case) == []
+    leading = [n for n in range(40) if any(state[:2] == (LEADER, 2) for state in states(after(case, n + 1)))]
+    assert leading[0] == elected
+
+
+def test_a_leader_whose_followers_are_gone_gives_up() -> None:
+    """Both crash in round 4, and it steps down in it; with cuts on their way to it not before they are silent for too long."""
+    crashes = tuple(Fault("broker_crash", 4, 40, server) for server in (1, 2))
+    cuts = tuple(Fault("link_cut", 4, 40, server, 0, "out") for server in (1, 2))
+    for faults, last in ((crashes, 3), ((*crashes, *cuts), 22)):
+        case = Case("zab", 3, 40, timeout_rounds=20, workload=((0, 2),), faults=faults)
+        assert differences(case) == []
+        leading = [n for n in range(40) if states(after(case, n + 1))[0][0] == LEADER]
+        assert leading[-1] == last
 
 
 def test_what_a_leader_had_alone_is_cut() -> None:

@@ -33,5 +33,5 @@ def play_raft_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     replicate(lists, inputs, group, settings, rules)  # 4. replicate
     send_timeout_now(lists, group)
     commit_entries(lists, group, settings, rules)  # 5. commit
-    end_changes(lists, group)
+    end_changes(lists, group, settings)
     end_round(lists, group, settings)  # 6. end of the round

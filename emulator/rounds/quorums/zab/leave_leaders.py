@@ -6,26 +6,32 @@ from emulator.rounds.compiled import compiled
 from emulator.rounds.quorums.constants import NOBODY
 from emulator.rounds.quorums.inputs import Settings
 from emulator.rounds.quorums.lead import stop_leading
-from emulator.rounds.quorums.links import answered_by, gets_through, runs
+from emulator.rounds.quorums.links import answered_by, gets_through, runs, sees_closed
 from emulator.rounds.quorums.members import everybody, is_majority
 from emulator.rounds.quorums.records import Group, Lists
 
 
 @compiled
 def leave_leaders(lists: Lists, group: Group, settings: Settings) -> None:
-    """Followers whose leader was silent for the timeout, and leaders that fewer than a quorum answered within it.
+    """Followers whose leader is gone, or silent for the timeout; leaders without a quorum that answered within it and is there.
 
-    Source: Zab, section IV: both go back to phase 0.
+    Source: Zab, section IV: both go back to phase 0; Follower.followLeader, LearnerHandler.run for whose connection is closed.
     """
     for slot in range(group.copies):
         server = lists.servers[slot]
         if not runs(lists, slot):
             continue
         if server.leader == slot:
-            if not is_majority(answered_by(lists, group, slot, settings.timeout_rounds), everybody(group)):
+            answered = answered_by(lists, group, slot, settings.timeout_rounds)
+            for other in range(group.copies):
+                if sees_closed(lists, slot, other):
+                    answered &= ~(1 << other)
+            if not is_majority(answered, everybody(group)):
                 abandon(lists, group, slot)
-        elif server.leader != NOBODY and group.now - server.heard_round >= settings.timeout_rounds:
-            server.leader = NOBODY
+        elif server.leader != NOBODY:
+            is_silent = group.now - server.heard_round >= settings.timeout_rounds
+            if is_silent or sees_closed(lists, slot, server.leader):
+                server.leader = NOBODY
 
 
 @compiled

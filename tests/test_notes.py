@@ -129,9 +129,11 @@ def test_repair_that_never_comes(tmp_path: Path) -> None:
     repairs = "config = { autoRecoveryDaemonEnabled = true, lostBookieRecoveryDelay = 20 }"
     small = "config = { ensembleSize = 2, writeQuorumSize = 2, ackQuorumSize = 2 }"
     early, later = lost.replace("END", "45"), lost.replace("END", "46")
+    second = early + early.replace("broker = 2", "broker = 3").replace("= 5", "= 44").replace("= 45", "= 60")
     for topic, cluster, faults, told in (
         (small, repairs, early, [late]),
         (small, repairs, later, []),
+        (small, repairs, second, []),
         ("", repairs, later, [alone]),
         ("", repairs, "", []),
         ("", "", early, []),

@@ -213,16 +213,14 @@ Limit = Callable[[Case], "str | None"]
 def _power(case: Case) -> str | None:
     if not case.of_partitions or not case.kinds & {"power_loss", "rack_loss"}:
         return None
-    return "A power loss takes all that Kafka did not flush; a kernel has by default written back what is 30 s old."
+    return "A power loss takes all that Kafka did not flush; a kernel has long written back what is old."
 
 
 def _sessions(case: Case) -> str | None:
     if not case.of_partitions or not case.kinds & STOPPING:
         return None
-    return (
-        "Brokers that fall silent together are fenced together, a session after the round; real ones one by one, up to a heartbeat"
-        " sooner."
-    )
+    text = "Brokers that fall silent together are fenced together, a session after the round"
+    return f"{text}; real ones one by one, up to a heartbeat sooner."
 
 
 def _unclean(case: Case) -> str | None:

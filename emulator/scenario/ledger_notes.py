@@ -64,16 +64,17 @@ def _no_spare(scenario: Scenario) -> Iterator[str]:
 
 
 def _back_too_early(scenario: Scenario) -> Iterator[str]:
-    """Lost disks that nobody fills again, as the bookie is back before the auditor takes it for lost."""
+    """Lost disks that nobody fills again: the bookie is back before the auditor, who waits for one alone, takes it for lost."""
     if effective(scenario.config, {}, "dataIntegrityCheckingEnabled"):
         return
     delay = int(effective(scenario.config, {}, LOST_AFTER))
     faults = scenario.faults.select(["kind", "broker", "from_round", "to_round"]).to_pylist()
-    bookies = {
-        fault["broker"]
-        for fault in faults
-        if fault["kind"] == "disk_loss" and (fault["to_round"] - fault["from_round"]) * scenario.round_ms <= delay * 1000
-    }
+    bookies = set()
+    for fault in faults:
+        begin, end = fault["from_round"], fault["to_round"]
+        meanwhile = [f for f in faults if f is not fault and f["from_round"] < end and begin < f["to_round"]]
+        if fault["kind"] == "disk_loss" and not meanwhile and (end - begin) * scenario.round_ms <= delay * 1000:
+            bookies.add(fault["broker"])
     if bookies:
         told = f"what a disk_loss takes is not copied again where the bookie is back within {LOST_AFTER} = {delay} s"
         yield f"{told}: {some('bookie', sorted(map(str, bookies)))}"

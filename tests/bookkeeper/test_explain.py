@@ -29,7 +29,11 @@ config = { ensembleSize = 3, writeQuorumSize = 2, ackQuorumSize = 2 }
 [[topics]]
 name = "pulsar"
 partitions = 1
-config = { managedLedger = true, managedLedgerMaxEntriesPerLedger = 30, managedLedgerMinLedgerRolloverTimeMinutes = 0 }
+config.managedLedger = true
+config.managedLedgerMaxEntriesPerLedger = 30
+config.managedLedgerMinLedgerRolloverTimeMinutes = 0
+config.defaultRetentionTimeInMinutes = -1
+config.defaultRetentionSizeInMB = -1
 [[workload]]
 topic = "*"
 records_per_round = 3

@@ -35,7 +35,11 @@ config = { ensembleSize = 3 }
 [[topics]]
 name = "list"
 partitions = 1
-config = { managedLedger = true, managedLedgerMaxEntriesPerLedger = 4, managedLedgerMinLedgerRolloverTimeMinutes = 0 }
+config.managedLedger = true
+config.managedLedgerMaxEntriesPerLedger = 4
+config.managedLedgerMinLedgerRolloverTimeMinutes = 0
+config.defaultRetentionTimeInMinutes = -1
+config.defaultRetentionSizeInMB = -1
 [[workload]]
 topic = "*"
 from_round = 0

@@ -36,7 +36,7 @@ def test_a_test_of_disaster_recovery_leaves_all_copies_in_one_rack() -> None:
     assert {name: losses(game, of) for name, of in places.items()} == {
         "base": (800, 0, 800, 0),
         "enforced": (800, 0, 0, 800),
-        "later": (800, 0, 0, 800),
+        "later": (800, 0, 800, 0),
     }
 
 

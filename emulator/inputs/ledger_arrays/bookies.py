@@ -14,6 +14,7 @@ from emulator.faults.bookies import (
     store_outages,
 )
 from emulator.faults.kinds import FaultRow
+from emulator.inputs.ledger_arrays.audits import audits_of, missing_of, with_audits
 from emulator.rounds.bookkeeper.constants import (
     CLEAN_STOP,
     CRASHED,
@@ -31,6 +32,7 @@ from emulator.rounds.bookkeeper.constants import (
     UNREGISTERED,
 )
 from emulator.scenario.bookie_places import region_of
+from emulator.scenario.ledger_configs import effective
 from emulator.scenario.ledgers import ADD_BOOKIE, DECOMMISSION
 from emulator.scenario.model import Scenario
 
@@ -62,14 +64,20 @@ class BookieArrays:
         racks, regions = numbered(b.rack for b in brokers), numbered(region_of(b.rack) for b in brokers)
         bookies: list[tuple[int, ...]] = []
         spans: list[tuple[int, ...]] = []
+        own_spans: dict[int, list[tuple[int, ...]]] = {}
         for broker in brokers:
             own = spans_of(timelines.get(broker.id), left.get(broker.id, FOREVER), causes.get(broker.id, []))
             told = as_clients_know(from_joining(own, joined.get(broker.id, 0)), store)
             lagging = with_lags(told, lags.get(broker.id, []))
             slowness = slow_adds([f for f in faults if f.broker == broker.id], scenario.rounds, scenario.round_ms)
-            slowed = with_slowness(lagging, slowness)
-            bookies.append((broker.id, racks[broker.rack], regions[region_of(broker.rack)], len(spans), len(slowed)))
-            spans += [*slowed, (FOREVER, 0, NO_FAULT, 0, NO_FAULT, *NOT_SLOW)]
+            own_spans[broker.id] = with_slowness(lagging, slowness)
+        missing = {broker.id: missing_of(own_spans[broker.id], joined.get(broker.id, 0)) for broker in brokers}
+        delay_ms = int(effective(scenario.config, {}, "lostBookieRecoveryDelay")) * 1000
+        audits = audits_of(missing, -(-delay_ms // scenario.round_ms))
+        for broker in brokers:
+            whole = with_audits(own_spans[broker.id], missing[broker.id], audits)
+            bookies.append((broker.id, racks[broker.rack], regions[region_of(broker.rack)], len(spans), len(whole)))
+            spans += [*whole, (FOREVER, 0, NO_FAULT, 0, NO_FAULT, *NOT_SLOW, FOREVER)]
         self.bookies, self.spans = tuple(bookies), tuple(spans)
         self.store = (*((at, int(up)) for at, up in store), (FOREVER, 0))
 

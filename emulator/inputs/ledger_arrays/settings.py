@@ -42,7 +42,6 @@ def settings_of(scenario: Scenario, topic: Topic) -> dict[str, int]:
         "flush_ms": 0 if synced else value("flushInterval"),
         "integrity_check": value("dataIntegrityCheckingEnabled"),
         "autorecovery": value("autoRecoveryDaemonEnabled"),
-        "lost_rounds": rounds(value("lostBookieRecoveryDelay") * 1000),
         "grace_rounds": rounds(value("openLedgerRereplicationGracePeriod")),
         "batch_entries": value("rereplicationEntryBatchSize"),
     }

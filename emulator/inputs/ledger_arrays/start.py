@@ -10,7 +10,6 @@ import numpy as np
 from emulator.rounds.bookkeeper.constants import (
     CLOSED,
     MAX_ENSEMBLE,
-    NEVER,
     NO_FAULT,
     NO_LAC,
     NO_LIMIT,
@@ -38,7 +37,7 @@ def empty_bookies(places: np.ndarray, first: np.ndarray | int, inputs: Inputs) -
     own.place = places
     own.broker, own.rack, own.span = bookies.broker[at], bookies.rack[at], bookies.first_span[at]
     own.explicit_lac = NO_LAC
-    own.missed_since, own.open_run, own.may_take = NEVER, NOWHERE, NO_LIMIT
+    own.is_missed, own.open_run, own.may_take = 0, NOWHERE, NO_LIMIT
     own.cause = own.damage_cause = own.filling_cause = NO_FAULT
     return own
 

@@ -1,11 +1,10 @@
-"""Step 7, the auditor: whom it misses for long enough is to be replaced in all fragments that he is in."""
+"""Step 7, the auditor: whom it takes for lost is to be replaced in all fragments that he is in."""
 
 from __future__ import annotations
 
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_registered_here
 from emulator.rounds.bookkeeper.constants import (
     DECOMMISSIONED,
-    NEVER,
     NO_ENTRY,
     NO_FAULT,
     NOBODY,
@@ -27,20 +26,23 @@ from emulator.rounds.lists import append, every, keep_first
 
 @compiled
 def audit(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
-    """Who of an ensemble hasn't been registered for long enough is to be replaced; who is back with all he had is not."""
+    """Who of an ensemble is missing, and was when the auditor last looked, is to be replaced; who is back with all he had is not.
+
+    When it looks depends on all bookies of the cluster (inputs/ledger_arrays/audits.py).
+    """
     settings = inputs.settings[ledger.settings]
     for slot in range(ledger.bookies.count):
         bookie = lists.bookies[ledger.bookies.start + slot]
         if is_registered_here(lists, ledger, slot):
-            bookie.missed_since = NEVER
-        elif bookie.missed_since == NEVER and is_member(lists, inputs, ledger, slot):
-            bookie.missed_since = ledger.now
+            bookie.is_missed = 0
+        elif is_member(lists, inputs, ledger, slot):
+            bookie.is_missed = 1
     end_replacements(lists, settings, ledger)
     if not settings.autorecovery or not ledger.store_up:
         return
     previous = NOBODY
     while True:  # in the order of the bookies' ids
-        slot = next_missed(lists, settings, ledger, previous)
+        slot = next_lost(lists, inputs, ledger, previous)
         if slot == NOBODY:
             return
         publish(lists, settings, ledger, slot)
@@ -100,15 +102,15 @@ def lacks_an_end(lists: Lists, settings: Settings, ledger: Ledger, task: Replace
 
 
 @compiled
-def next_missed(lists: Lists, settings: Settings, ledger: Ledger, behind: int) -> int:
+def next_lost(lists: Lists, inputs: Inputs, ledger: Ledger, behind: int) -> int:
     """The slot of the next bookie, by id, that is to be replaced; NOBODY if there is none."""
     found, place = NOBODY, 0
     for slot in range(ledger.bookies.count):
         bookie = lists.bookies[ledger.bookies.start + slot]
-        if bookie.missed_since == NEVER or bookie.place <= behind:
+        if not bookie.is_missed or bookie.place <= behind:
             continue
-        delay = 0 if bookie.status & DECOMMISSIONED else settings.lost_rounds
-        if ledger.now - bookie.missed_since >= delay and (found == NOBODY or bookie.place < place):
+        is_lost = bookie.status & DECOMMISSIONED or ledger.now >= inputs.bookie_spans[bookie.span].lost_round
+        if is_lost and (found == NOBODY or bookie.place < place):
             found, place = slot, bookie.place
     return found
 

@@ -6,7 +6,6 @@ from emulator.rounds.bookkeeper.constants import (
     DEAD,
     DECOMMISSIONED,
     FENCE_EVENT,
-    NEVER,
     NO_ENTRY,
     NO_FAULT,
     NO_LAC,
@@ -99,7 +98,7 @@ def slot_of(lists: Lists, inputs: Inputs, ledger: Ledger, place: int) -> int:
     bookie.damaged = 0
     bookie.damage_cause = NO_FAULT
     bookie.filling_cause = NO_FAULT
-    bookie.missed_since = NEVER
+    bookie.is_missed = 0
     bookie.open_run = NOWHERE
     bookie.has_to = 0
     bookie.flushed_to = 0

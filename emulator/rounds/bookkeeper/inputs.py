@@ -58,6 +58,7 @@ class BookieSpan(Record):
     link_fault: int = constant("fault_id of that slow_link")
     disk_bytes: int = constant("bytes of a ledger's adds that its slow disk takes in a round, NO_LIMIT")
     disk_fault: int = constant("fault_id of that slow_disk")
+    lost_round: int = constant("round from which on the auditor takes it for lost, if it is missing, FOREVER: it does not")
 
 
 class BookieShare(Record):
@@ -98,7 +99,6 @@ class Settings(Record):
     flush_ms: int = constant("flushInterval; 0: what is flushed doesn't matter")
     integrity_check: int = constant("dataIntegrityCheckingEnabled (BP-46)")
     autorecovery: int = constant("autoRecoveryDaemonEnabled")
-    lost_rounds: int = constant("lostBookieRecoveryDelay")
     grace_rounds: int = constant("openLedgerRereplicationGracePeriod")
     batch_entries: int = constant("rereplicationEntryBatchSize, entries a round")
 

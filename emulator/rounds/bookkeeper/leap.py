@@ -15,12 +15,10 @@ from emulator.rounds.bookkeeper.bookies import span_of
 from emulator.rounds.bookkeeper.client_records import Recovery
 from emulator.rounds.bookkeeper.constants import (
     CLOSE,
-    DECOMMISSIONED,
     DONE,
     FAILED,
     FOREVER,
     MARK,
-    NEVER,
     NO_ANSWER,
     NOBODY,
     NOT_RUNNING,
@@ -171,16 +169,16 @@ def until_flush_tells(lists: Lists, inputs: Inputs, ledger: Ledger, drift: np.nd
 
 @compiled
 def until_repair(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
-    """The round in which a bookie is missed for long enough, a grace period is over, or somebody may take a lost one's place."""
+    """The round in which a bookie is taken for lost, a grace period is over, or somebody may take a lost one's place."""
     settings = inputs.settings[ledger.settings]
     if not settings.autorecovery:
         return FOREVER
     due = FOREVER
     for at in every(ledger.bookies):
         bookie = lists.bookies[at]
-        delay = 0 if bookie.status & DECOMMISSIONED else settings.lost_rounds
-        if bookie.missed_since != NEVER and bookie.missed_since + delay >= ledger.now:
-            due = min(due, bookie.missed_since + delay)
+        lost_round = inputs.bookie_spans[bookie.span].lost_round
+        if bookie.is_missed and lost_round >= ledger.now:
+            due = min(due, lost_round)
     for at in every(ledger.replacements):
         task = lists.replacements[at]
         if task.published_round + settings.grace_rounds >= ledger.now:

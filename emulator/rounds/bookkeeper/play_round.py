@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.rounds.bookkeeper.answers_to_adds import forget_answered
 from emulator.rounds.bookkeeper.audit import audit
 from emulator.rounds.bookkeeper.check_invariants import check_invariants
-from emulator.rounds.bookkeeper.constants import CLOSED, DONE, FAILED, FOREVER, NEVER, NOT_RUNNING, PENDING, WRITING
+from emulator.rounds.bookkeeper.constants import CLOSED, DONE, FAILED, FOREVER, NOT_RUNNING, PENDING, WRITING
 from emulator.rounds.bookkeeper.count_outcomes import count_outcomes
 from emulator.rounds.bookkeeper.fill_bookies import fill_bookies
 from emulator.rounds.bookkeeper.handle import handle
@@ -88,7 +88,7 @@ def is_idle(lists: Lists, inputs: Inputs, ledger: Ledger) -> bool:
             return False
     for at in every(ledger.bookies):
         bookie = lists.bookies[at]
-        if bookie.filling or (settings.autorecovery and bookie.missed_since != NEVER):
+        if bookie.filling or (settings.autorecovery and bookie.is_missed):
             return False
     return True
 

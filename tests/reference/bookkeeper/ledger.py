@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .auditor import lost_by_round
 from .bookie import NO_LAC, OK, Bookie
 from .causes import causes_of_bookie, numbered
 from .drawn_placement import draw_of
@@ -50,7 +51,7 @@ class Ledger:
     """A ledger from its creation on; `case` as in simulate.py.
 
     `first_bookie`: which of the registered ones an ensemble that the policy chooses is taken from on. `statuses`: what the faults
-    say of bookies, where that is known.
+    say of bookies, and `lost`: whom the auditor takes for lost in each round, where that is known.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Ledger:
         first_bookie: int = 0,
         decommissioned: Iterable[int] = (),
         statuses: Mapping[int, Sequence[BookieRound]] | None = None,
+        lost: Sequence[frozenset[int]] | None = None,
     ) -> None:
         self.case = case
         self.now = now
@@ -70,6 +72,7 @@ class Ledger:
         self.faults = numbered(case.get("faults", []))
         self.store_outages = store_outages(self.faults, case["rounds"])
         self.statuses = statuses_of(case) if statuses is None else statuses
+        self.lost = lost_by_round(case, self.statuses) if lost is None else lost
         self._causes: dict[int, list[int | None]] = {}
         self.decommissioned = set(decommissioned)
         self.damaged: set[int] = set()

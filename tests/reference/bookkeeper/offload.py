@@ -19,8 +19,8 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-def offload(topic: Topic, retention_is_due: bool) -> None:
-    """Go on with the copy under way, begin others that are due, and in rounds of retention let bookies delete what is copied."""
+def offload(topic: Topic, looks_at_retention: bool) -> None:
+    """Go on with the copy under way, begin others that are due; bookies delete what is copied when retention is looked at."""
     closed = [part.ledger.metadata for part in topic.parts if part.closed_round == topic.now]
     topic.looks_for_due |= any(metadata.closed_by == "writer" for metadata in closed)
     _copy(topic)
@@ -36,7 +36,7 @@ def offload(topic: Topic, retention_is_due: bool) -> None:
         else:
             topic.offloading = part
             topic.event("offload_started", part)
-    if retention_is_due:
+    if looks_at_retention:
         lag = topic.rounds("managedLedgerOffloadDeletionLagMs", 1)
         for part in topic.listed:
             copied = part.offloaded_round

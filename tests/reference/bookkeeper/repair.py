@@ -35,12 +35,11 @@ class Replacement:
 
 @dataclass
 class Repair:
-    """What there is to repair of one ledger; `lost_since`: from which round on the auditor misses a bookie."""
+    """What there is to repair of one ledger."""
 
     replacements: list[Replacement] = field(default_factory=list)
     filling: dict[int, int | None] = field(default_factory=dict)
     """Bookies that get what they lack, and the fault for which they do."""
-    lost_since: dict[int, int] = field(default_factory=dict)
     copied_entries: int = 0
     """All copies, those beside the share as well."""
 
@@ -58,22 +57,14 @@ def commit_replacements(ledger: Ledger) -> None:
 
 
 def audit(ledger: Ledger) -> None:
-    """Step 7: who is back and whole is not replaced, if no copy was begun; who is missed for long enough is to be."""
-    repair, now = ledger.repair, ledger.now
-    used = {one for fragment in ledger.metadata.fragments for one in fragment.ensemble}
-    registered = set(ledger.registered)
-    for bookie in sorted(used - registered):
-        repair.lost_since.setdefault(bookie, now)
-    for bookie in registered & set(repair.lost_since):
-        del repair.lost_since[bookie]
+    """Step 7: who is back and whole is not replaced, if no copy was begun; who is lost or decommissioned is to be."""
+    repair, registered = ledger.repair, set(ledger.registered)
     if all(one.target is None for one in repair.replacements):
         repair.replacements = [one for one in repair.replacements if one.lost not in registered or not _is_whole(ledger, one)]
     if not ledger.settings.autorecovery or not ledger.store_up:
         return
-    for bookie, since in sorted(repair.lost_since.items()):
-        delay = 0 if bookie in ledger.decommissioned else ledger.settings.lost_bookie_delay_rounds
-        if now - since >= delay:
-            _publish(ledger, bookie)
+    for bookie in sorted(ledger.lost[ledger.now] | ledger.decommissioned):
+        _publish(ledger, bookie)
 
 
 def _is_whole(ledger: Ledger, task: Replacement) -> bool:

@@ -15,7 +15,7 @@ Commands: close_ledger, recover_ledger (`retry` = false: one attempt only), open
 decommission_bookie and add_bookie with `broker`.
 
 Each module says what it holds: quorums (arithmetic), status (faults), inputs (step 1), bookie, metadata, placement, window (adds
-in flight), writer, recovery, repair, invariants, rules (mutants), ledger (all of them together).
+in flight), writer, recovery, auditor, repair, invariants, rules (mutants), ledger (all of them together).
 """
 
 from __future__ import annotations

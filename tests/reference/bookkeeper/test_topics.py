@@ -51,6 +51,28 @@ def test_rollover_by_age() -> None:
     assert len(played.parts) == 3
 
 
+def test_no_rollover_while_the_store_is_away() -> None:
+    """The ledger is full in round 3, and nobody looks before round 8."""
+    played = topic(workload=[adds(0, 10)], config=ROLL, faults=[fault("metadata_store_outage", None, 2, 8)])
+    assert sizes(played) == [9, 1]
+    assert played.events[1] == (8, "ledger_rolled_over", 0, None)
+
+
+def test_a_rollover_that_began_before_the_store_went_away() -> None:
+    """Full in round 3, the ledger takes nothing more, and is closed when the store is back."""
+    played = topic(workload=[adds(0, 10)], config=ROLL, faults=[fault("metadata_store_outage", None, 4, 8)])
+    assert sizes(played)[0] == 4
+    assert (played.parts[0].closed_round, played.parts[1].created_round) == (8, 9)
+
+
+def test_a_full_ledger_is_closed_when_nothing_is_in_flight() -> None:
+    """Full in round 0 with entry 4 in flight, which is acknowledged in round 5; closed when the store is back, in round 8."""
+    late = [fault("delay_adds", bookie, 0, 5, from_offset=4, to_offset=5) for bookie in (1, 2, 3)]
+    played = topic(workload=[adds(0, 3, 5)], config=ROLL, faults=[*late, fault("metadata_store_outage", None, 2, 8)])
+    assert played.events[1] == (0, "ledger_rolled_over", 0, None)
+    assert (sizes(played)[0], played.parts[0].closed_round, played.parts[1].created_round) == (5, 8, 9)
+
+
 def test_rollover_after_a_failure() -> None:
     """Without a spare the add fails; a new ledger would need three bookies as well: it waits until one is back."""
     played = topic(bookies=3, workload=[adds(0, 10)], config=KEEP, faults=[crash(1, 4, 20), crash(2, 4, 20)])
@@ -75,6 +97,45 @@ def test_retention_by_size_and_time() -> None:
     closed = [part.closed_round for part in played.listed if part.closed_round is not None]
     assert all(round_ >= 29 - 14 for round_ in closed)
     assert len(played.listed) < len(played.parts)
+
+
+RETAINS_NOTHING = {**ROLL, "defaultRetentionTimeInMinutes": 0, "defaultRetentionSizeInMB": 0}
+RARELY = {"retentionCheckIntervalInSeconds": 1000}
+"""The check is due in round 0 only."""
+
+
+def deleted(played: Topic) -> list[int | None]:
+    return [part.deleted_round for part in played.parts]
+
+
+def test_retention_is_looked_at_when_a_ledger_is_added_to_others() -> None:
+    """Ledgers are closed in rounds 4 and 9, and the next ones are created in rounds 5 and 10."""
+    played = topic(workload=[adds(0, 10)], config={**RETAINS_NOTHING, **RARELY})
+    assert [part.created_round for part in played.parts] == [0, 5, 10]
+    assert deleted(played) == [5, 10, None]
+
+
+def test_retention_is_looked_at_at_the_end_of_that_round() -> None:
+    """0.05 minutes are 6 rounds: the ledger closed in round 4 is old enough in round 11, the next one is created in 10 and 15."""
+    played = topic(workload=[adds(0, 14)], config={**ROLL, "defaultRetentionTimeInMinutes": 0.05, **RARELY})
+    assert [part.closed_round for part in played.parts] == [4, 9, 14, None]
+    assert deleted(played) == [15, None, None, None]
+
+
+def test_an_old_owner_that_adds_a_ledger_has_nobody_look_at_retention() -> None:
+    """It adds one in round 5, in which another broker takes over; that one has recovered the last two when it adds its own."""
+    played = topic(workload=[adds(0, 10)], config={**RETAINS_NOTHING, **RARELY}, commands=[command("take_over", 5)])
+    assert [(part.owner, part.created_round) for part in played.parts[:2]] == [(0, 0), (0, 5)]
+    new = next(part for part in played.parts if part.owner == 1)
+    assert deleted(played)[:2] == [new.created_round] * 2
+
+
+def test_no_retention_while_the_store_is_away() -> None:
+    """Every other round it is due. The ledger that is closed in round 9 is old enough in round 16, the store is back in 21."""
+    config = {**ROLL, "defaultRetentionTimeInMinutes": 0.05, "retentionCheckIntervalInSeconds": 1}
+    assert deleted(topic(workload=[adds(0, 10)], config=config)) == [12, 16, None]
+    away = [fault("metadata_store_outage", None, 11, 21)]
+    assert deleted(topic(workload=[adds(0, 10)], config=config, faults=away)) == [22, 22, None]
 
 
 def test_takeover_after_a_crash() -> None:
@@ -156,6 +217,16 @@ def test_a_closed_ledger_is_offloaded_and_then_deleted_from_bookies() -> None:
     assert second.offloaded_round is not None
     assert last.offloaded_round is None
     assert played.acked == played.readable == list(range(10))
+
+
+def test_bookies_are_freed_when_a_ledger_is_added_but_not_while_the_store_is_away() -> None:
+    """Ledgers are created in rounds 5 and 10; the first one is copied in round 5, and freed in 10, when the check is rare."""
+    config = {**OFFLOAD, "managedLedgerOffloadDeletionLagMs": 0}
+    played = topic(workload=[adds(0, 10)], config={**config, **RARELY})
+    assert [(part.offloaded_round, part.freed_round) for part in played.parts] == [(5, 10), (10, None), (None, None)]
+    away = [fault("metadata_store_outage", None, 6, 9)]
+    assert topic(workload=[adds(0, 10)], config=config).parts[0].freed_round == 6
+    assert topic(workload=[adds(0, 10)], config=config, faults=away).parts[0].freed_round == 10
 
 
 def test_offloading_by_size_and_time() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from tests.reference.broker_status import covers
 
+from .auditor import lost_by_round
 from .bookie import NO_LAC
 from .causes import numbered
 from .invariants import Violation, Watch
@@ -143,6 +144,10 @@ class Topic:
         self.faults = numbered(case.get("faults", []))
         self.statuses = statuses_of(case)
         """Of all its ledgers: they are of the same bookies."""
+        self.lost = lost_by_round(case, self.statuses)
+        self.store_outages = store_outages(self.faults, case["rounds"])
+        self.list_went_on_round: int | None = None
+        """The last round in which its last owner put a new ledger behind others."""
         self.crash_cause: int | None = None
         """The client_crash that took who serves the topic."""
         if "given_list" in case:
@@ -155,6 +160,11 @@ class Topic:
             self.owners = [Owner(0, phase, version=self.version, known=list(self.parts), part=own)]
         self.events: list[tuple[int, str, int | None, int | None]] = []
         """(round, kind, number of the ledger, cause)."""
+
+    @property
+    def store_up(self) -> bool:
+        """The metadata store answers."""
+        return self.now not in self.store_outages
 
     @property
     def alive(self) -> list[Part]:
@@ -230,11 +240,10 @@ def _start_of(topic: Topic, given: Mapping[str, Any]) -> dict[str, Any]:
 def play_topic(case: Mapping[str, Any]) -> Topic:
     """Play all rounds."""
     topic = Topic(case)
-    outages = store_outages(topic.faults, case["rounds"])
     for now in range(case["rounds"]):
         topic.now = now
         _take_inputs(topic)
-        if now not in outages:
+        if topic.store_up:
             for owner in topic.owners:
                 _use_list(topic, owner)
         for owner in topic.owners:
@@ -258,10 +267,10 @@ def play_topic(case: Mapping[str, Any]) -> Topic:
         for part in topic.alive:
             if part.dropped_round is not None and part.ledger.writer.lac >= 0:
                 topic.violations.append(Violation(now, "AckedMessagesAreListed", f"ledger {part.number}"))
-        retention_is_due = is_due(now, topic.case["round_ms"], topic.given["retentionCheckIntervalInSeconds"] * 1000)
-        if retention_is_due:
+        looks_at_retention = _looks_at_retention(topic)
+        if looks_at_retention:
             _delete_old(topic)
-        offload(topic, retention_is_due)
+        offload(topic, looks_at_retention)
     return topic
 
 
@@ -304,6 +313,8 @@ def _use_list(topic: Topic, owner: Owner) -> None:
         owner.part = _new_part(topic, owner)
     except NotEnoughBookies:
         return
+    if topic.listed and owner is topic.owners[-1]:
+        topic.list_went_on_round = topic.now
     for part in topic.listed:
         if owner.version != topic.version and part not in owner.known:
             part.dropped_round = topic.now  # the list that is written doesn't have it
@@ -325,7 +336,7 @@ def _new_part(topic: Topic, owner: Owner, start: Mapping[str, Any] | None = None
     if start is not None:
         replicas = list(start["fragments"].values())[-1:] or [topic.case["brokers"][: topic.given.get("ensembleSize", 3)]]
         case |= {"initial": start, "replicas": replicas[0], "faults": topic.faults}
-    ledger = Ledger(case, topic.now, first_bookie=len(topic.parts), decommissioned=left, statuses=topic.statuses)
+    ledger = Ledger(case, topic.now, first_bookie=len(topic.parts), decommissioned=left, statuses=topic.statuses, lost=topic.lost)
     windows = [row.get("max_in_flight", 1) for row in topic.case.get("workload", [])]
     ledger.writer.window_size = max(windows, default=1)
     return Part(ledger, Watch(ledger), len(topic.parts), owner.number, topic.now)
@@ -360,10 +371,11 @@ def _take_results(topic: Topic, owner: Owner) -> None:
         owner.queue = part.messages[writer.lac + 1 :] + owner.queue
         _roll_over(topic, part, FAILURE, writer.stop_cause)
         owner.part, owner.phase, owner.cause = None, CREATE, writer.stop_cause
-    elif writer.state == WRITING and (why := _why_full(topic, part)) is not None:
-        _roll_over(topic, part, why)
-        owner.phase = CLOSE  # nothing new; what is in flight gets done
-        if not writer.window.pending:
+    elif writer.state == WRITING:
+        if owner.phase == WRITE and topic.store_up and (why := _why_full(topic, part)) is not None:
+            _roll_over(topic, part, why)
+            owner.phase = CLOSE  # nothing new; what is in flight gets done
+        if owner.phase == CLOSE and not writer.window.pending:
             writer.ask_to_close()
 
 
@@ -383,6 +395,12 @@ def _why_full(topic: Topic, part: Part) -> str | None:
     if part.entries >= given["managedLedgerMaxEntriesPerLedger"]:
         return ENTRIES
     return SIZE if topic.bytes_of(part) >= given["managedLedgerMaxSizePerLedgerMbytes"] * MEGABYTE else None
+
+
+def _looks_at_retention(topic: Topic) -> bool:
+    """When it is due, and when the list went on: subscriptions go on to the new ledger; but not while the store is away."""
+    due = is_due(topic.now, topic.case["round_ms"], topic.given["retentionCheckIntervalInSeconds"] * 1000)
+    return topic.store_up and (due or topic.list_went_on_round == topic.now)
 
 
 def _delete_old(topic: Topic) -> None:

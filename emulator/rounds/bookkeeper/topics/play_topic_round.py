@@ -28,7 +28,8 @@ def play_topic_round(lists: Lists, topics: TopicLists, inputs: Inputs, topic: To
     """Play round `topic.now`."""
     rules = inputs.rules[inputs.scenarios[topic.scenario].rules]
     take_topic_inputs(lists, topics, inputs, topic)
-    if inputs.store_spans[topic.store_span].up:
+    is_store_up = inputs.store_spans[topic.store_span].up
+    if is_store_up:
         serve_list(lists, topics, inputs, topic, rules, words, empty)
     hand_over(lists, topics, topic)
     acked_before = acked_of(topics, topic)
@@ -39,11 +40,26 @@ def play_topic_round(lists: Lists, topics: TopicLists, inputs: Inputs, topic: To
     count_messages(topics, topic, acked_before)
     check_list(lists, topics, topic)
     settings = inputs.topics[topic.topic_settings]
-    checks = is_due(topic.now, settings.round_ms, settings.check_ms)
+    checks = is_due(topic.now, settings.round_ms, settings.check_ms) or goes_on_to_a_new_ledger(topics, topic)
+    checks = checks and is_store_up == 1
     if checks:
         delete_old(lists, topics, inputs, topic)
     offload(lists, topics, inputs, topic, checks)
     topic.now += 1
+
+
+@compiled
+def goes_on_to_a_new_ledger(topics: TopicLists, topic: Topic) -> bool:
+    """Whether the last owner put a ledger into the list in this round that is not the topic's first: subscriptions go on to it.
+
+    Source: ManagedLedgerImpl.createComplete, onCursorMarkDeletePositionUpdated, upon which it looks for what may go.
+    """
+    found = False
+    for number in range(1, topic.ledgers.count):
+        part = topics.parts[topic.ledgers.start + number]
+        if part.created_round == topic.now and part.owner == topic.owners.count - 1:
+            found = True
+    return found
 
 
 @compiled

@@ -61,7 +61,10 @@ def take_results(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic)
 
 @compiled
 def look_at(lists: Lists, inputs: Inputs, topic: Topic, owner: Owner, part: Part, ledger: Ledger, serves: bool) -> None:
-    """Go on to the next ledger when this one is full or failed, with what wasn't acknowledged. A fenced old owner stops."""
+    """Go on to the next ledger when this one is full or failed, with what wasn't acknowledged. A fenced old owner stops.
+
+    Source: ManagedLedgerImpl.currentLedgerIsFull, which is false while the store is away.
+    """
     taken_over = not serves and ledger.told_fenced
     if ledger.writer == WRITER_CRASHED or taken_over:
         leave(owner, part, ledger, STOPPED)
@@ -71,7 +74,7 @@ def look_at(lists: Lists, inputs: Inputs, topic: Topic, owner: Owner, part: Part
         leave(owner, part, ledger, CREATE)
     elif ledger.writer == WRITING:
         why = why_full(inputs, topic, part, ledger)
-        if why != NOT_YET:
+        if why != NOT_YET and (inputs.store_spans[topic.store_span].up or owner.phase == CLOSE_LEDGER_FIRST):
             roll_over(lists, topic, part, owner.part, why, NO_FAULT)
             owner.phase = CLOSE_LEDGER_FIRST  # nothing new; what is in flight gets done
             if pending(lists, ledger, WRITER) == 0:

@@ -145,6 +145,15 @@ def _repair(case: Case) -> str | None:
     return f"{text}; real ones don't wait between batches, but take one ledger after the other."
 
 
+def _topics_of_ledgers(case: Case) -> str | None:
+    if case.given is None or not case.of_ledgers:
+        return None
+    if not any(ledger_configs.is_managed(case.given.config, topic.config) for topic in case.given.topics):
+        return None
+    text = "Topics' ledgers are trimmed and offloaded while no broker serves them, too"
+    return f"{text}; a bookie that times out is not left out of new ensembles, as Pulsar's health check does."
+
+
 def _budgets_of_bookies(case: Case) -> str | None:
     from emulator.inputs.ledger_arrays.shares import limits_bookies
 
@@ -246,6 +255,7 @@ APPROXIMATE: Mapping[str, Limit] = {
     "Quotas of clients": _client_quotas,
     "Clients of ledgers": _clients_of_ledgers,
     "Repair of ledgers": _repair,
+    "Topics of ledgers": _topics_of_ledgers,
     "Shared budgets of bookies": _budgets_of_bookies,
     "A leader under stale_metadata": _stale_leaders,
     "Excuses of invariants": _excuses,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from emulator.rounds.compiled import compiled
-from emulator.rounds.quorums.constants import CANDIDATE, LEADER, NOBODY
+from emulator.rounds.quorums.constants import LEADER, NOBODY
 from emulator.rounds.quorums.draw import draw
 from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
 from emulator.rounds.quorums.links import gets_through, runs
 from emulator.rounds.quorums.members import audience_of, may_stand
-from emulator.rounds.quorums.raft.stand import would_be_elected
+from emulator.rounds.quorums.raft.stand import become_candidate, would_be_elected
 from emulator.rounds.quorums.records import Group, Lists
 
 
@@ -33,11 +33,8 @@ def stand_in_turn(lists: Lists, inputs: Inputs, group: Group, settings: Settings
         if settings.pre_vote and not would_be_elected(lists, group, settings, rules, slot):
             continue
         anybody = True
-        server.term += 1
-        server.asked_term = server.term
-        server.voted_for = slot
-        server.role = CANDIDATE
-        server.votes = 1 << slot
+        server.asked_term = server.term + 1
+        become_candidate(server, slot)
     return anybody
 
 

@@ -10,7 +10,7 @@ from emulator.rounds.quorums.lead import take_term
 from emulator.rounds.quorums.links import gets_through, runs
 from emulator.rounds.quorums.log import is_as_complete
 from emulator.rounds.quorums.members import agree, audience_of, may_stand
-from emulator.rounds.quorums.records import Group, Lists
+from emulator.rounds.quorums.records import Group, Lists, Server
 
 
 @compiled
@@ -50,11 +50,17 @@ def stand(lists: Lists, inputs: Inputs, group: Group, settings: Settings, rules:
         server = lists.servers[slot]
         if server.asked_term:
             anybody = True
-            server.term = server.asked_term
-            server.voted_for = slot
-            server.role = CANDIDATE
-            server.votes = 1 << slot
+            become_candidate(server, slot)
     return anybody
+
+
+@compiled
+def become_candidate(server: Server, slot: int) -> None:
+    """A server stands in the term that it asked for, and votes for itself."""
+    server.term = server.asked_term
+    server.voted_for = slot
+    server.role = CANDIDATE
+    server.votes = 1 << slot
 
 
 @compiled

@@ -156,13 +156,13 @@ def counted(count: int, noun: str) -> str:
 def scaled(value: float) -> str:
     """Returns a rate with three digits.
 
-    >>> scaled(950), scaled(2_345_678)
-    ('950', '2.35 M')
+    >>> scaled(0.5), scaled(950), scaled(2_345_678)
+    ('0.5', '950', '2.35 M')
     """
     for scale, letter in _SCALES:
         if value >= scale:
             return f"{value / scale:.3g} {letter}" if value < 999.5 * scale else f"{value / scale:.0f} {letter}"
-    return f"{value:.0f}"
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def duration(seconds: float) -> str:

@@ -128,12 +128,18 @@ def test_repair_that_never_comes(tmp_path: Path) -> None:
     alone = "autorecovery has no bookie to copy to, as ensembles are of all 3: topic t"
     repairs = "config = { autoRecoveryDaemonEnabled = true, lostBookieRecoveryDelay = 20 }"
     small = "config = { ensembleSize = 2, writeQuorumSize = 2, ackQuorumSize = 2 }"
+    slow = '[[faults]]\nkind = "slow_bookie"\nbroker = 3\nlag_rounds = 2\nfrom_round = 6\n'
+    decommissioned = '[[commands]]\nkind = "decommission_bookie"\nbroker = 3\nround = 6\n'
     early, later = lost.replace("END", "45"), lost.replace("END", "46")
     second = early + early.replace("broker = 2", "broker = 3").replace("= 5", "= 44").replace("= 45", "= 60")
     for topic, cluster, faults, told in (
         (small, repairs, early, [late]),
         (small, repairs, later, []),
         (small, repairs, second, []),
+        (small, repairs, early + slow, [late]),
+        (small, repairs, lost.replace("= 5", "= 30").replace("to_round = END\n", ""), []),  # it never comes back
+        ("", repairs, slow, []),
+        ("", repairs, decommissioned, [alone]),
         ("", repairs, later, [alone]),
         ("", repairs, "", []),
         ("", "", early, []),
@@ -260,6 +266,8 @@ def test_flush_ms_without_the_flusher(tmp_path: Path) -> None:
     assert notes(tmp_path, more=altered) == told
     assert notes(tmp_path, 'config = { "flush.ms" = 1000 }', often) == []
     assert notes(tmp_path, "", often) == []
+    for never in ("0", "9223372036854775807"):
+        assert notes(tmp_path, 'config = { "flush.ms" = 1000 }', often.replace("500", never)) == told
     late = '[[commands]]\nkind = "alter_config"\nround = 5\n' + often
     assert notes(tmp_path, more=late) == ["no effect here: log.flush.scheduler.interval.ms (by alter_config)"]
 
@@ -280,6 +288,9 @@ def test_remote_reads_that_a_real_broker_gives_up(tmp_path: Path) -> None:
     assert told("read_bytes_per_second = 3000000\nread_ms = 200") == ["a remote read of 1,048,576 bytes takes 550 ms"]
     assert told("read_bytes_per_second = 3000000", reads + slow) == ["a remote read of 1,048,576 bytes takes 1,049 ms"]
     assert told("read_bytes_per_second = 2000000", "") == []
+    assert told("read_bytes_per_second = 3000000", reads + slow.replace("= 1\n", "= 200\n").replace("= 9", "= 209")) == []
+    other = '[[topics]]\nname = "u"\npartitions = 1\nreplication_factor = 3\n'
+    assert told("read_bytes_per_second = 2000000", other + reads.replace('"t"', '"u"')) == []
 
 
 def test_notes_go_to_standard_error(tmp_path: Path) -> None:

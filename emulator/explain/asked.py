@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 
+from emulator.explain.marks import fault_words
 from emulator.explain.summary import fault_line
 from emulator.explain.times import times_of
 from emulator.progress import counted, scaled
@@ -22,7 +23,8 @@ def asked_lines(scenarios: Sequence[Scenario]) -> Iterator[str]:
     """Yields the load and the faults of the first scenario; of the others, how many have others."""
     base, others = scenarios[0], scenarios[1:]
     yield f"workload: {_load(base)}"
-    other_loads = [s for s in others if _sizes(s) != _sizes(base) or not s.workload.equals(base.workload)]
+    same = (_sizes(base), base.rounds, base.round_ms)
+    other_loads = [s for s in others if (_sizes(s), s.rounds, s.round_ms) != same or not s.workload.equals(base.workload)]
     if other_loads:
         yield f"workload: another one in {counted(len(other_loads), 'scenario')}"
     yield from _faults(base)
@@ -94,6 +96,10 @@ def _faults(scenario: Scenario) -> Iterator[str]:
     first = np.argsort(scenario.faults.column("from_round").to_numpy(), kind="stable")[:MOST_FAULTS]
     for number, fault in zip(first.tolist(), scenario.faults.take(first).to_pylist(), strict=True):
         end = fault["to_round"] if fault["to_round"] < scenario.rounds else None
+        if fault["from_round"] >= scenario.rounds:
+            told = f"it is from round {fault['from_round']} on, the last is {scenario.rounds - 1}"
+            yield f"fault {number}: {fault_words(fault)} never comes: {told}"
+            continue
         yield f"fault {fault_line(fault | {'fault_id': number, 'to_round': end}, _times(scenario))}"
     if scenario.faults.num_rows > MOST_FAULTS:
         yield f"faults: these are the first {MOST_FAULTS} to come"

@@ -16,8 +16,8 @@ class ServerState(NamedTuple):
     """One server from a round on. `power_lost`, `disk_lost`: what happens to it in this very round only.
 
     `clients_cut`: clients don't reach it, though it runs. `no_power`: it is down with its machine, which closes no connection.
-    `cause`: fault_id of the strongest fault in force on it, a link cut at
-    either end being the weakest, else of the last that was.
+    `cause`: fault_id of the strongest fault in force on it, a link cut at either end being the weakest, else of the last that
+    was.
     """
 
     down: bool = False

@@ -47,12 +47,17 @@ _OF_KINDS = {
 def limits(scenario: Row, faults: Iterable[Row], run: Run | None) -> Iterator[str]:
     """Yields the limits that apply to a scenario. `run`: as it was stored, None: it cannot be read any more."""
     given = [each for each in run.scenarios if each.scenario_id == scenario["scenario_id"]] if run is not None else []
-    case = Case(scenario, frozenset(fault["kind"] for fault in faults), given[0] if given else None)
+    case = Case(scenario, frozenset(_kind(fault) for fault in faults), given[0] if given else None)
     for limit in (*APPROXIMATE.values(), *NOT_ANSWERED.values()):
         text = limit(case)
         if text is not None:
             yield text
     yield from (text for kinds, text in _OF_KINDS.items() if case.kinds & {*kinds})
+
+
+def _kind(fault: Row) -> str:
+    """What a fault is to its brokers: a rack may lose its power."""
+    return "power_loss" if fault.get("power") else str(fault["kind"])
 
 
 def _time(case: Case) -> str:
@@ -216,11 +221,8 @@ def _order(_: Case) -> str:
     return "What two brokers do in one round happens in the order of the rules, not of their clocks."
 
 
-Limit = Callable[[Case], "str | None"]
-
-
 def _power(case: Case) -> str | None:
-    if not case.of_partitions or not case.kinds & {"power_loss", "rack_loss"}:
+    if not case.of_partitions or "power_loss" not in case.kinds:
         return None
     return "A power loss takes all that Kafka did not flush; a kernel has long written back what is old."
 
@@ -228,8 +230,8 @@ def _power(case: Case) -> str | None:
 def _sessions(case: Case) -> str | None:
     if not case.of_partitions or not case.kinds & STOPPING:
         return None
-    text = "Brokers that fall silent together are fenced together, a session after the round"
-    return f"{text}; real ones one by one, up to a heartbeat sooner."
+    text = "A broker is fenced a session after the round in which it fell silent, with all that did in it"
+    return f"{text}; a real one up to a heartbeat sooner, and one by one."
 
 
 def _unclean(case: Case) -> str | None:
@@ -237,6 +239,9 @@ def _unclean(case: Case) -> str | None:
     if not any("unclean.leader.election.enable" in (command.config or {}) for command in commands):
         return None
     return "Unclean elections that an alter_config allows come at once; a real controller may take five minutes."
+
+
+Limit = Callable[[Case], "str | None"]
 
 
 APPROXIMATE: Mapping[str, Limit] = {

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from emulator.errors import listing, some
 from emulator.scenario.ledger_configs import effective, is_managed
 from emulator.scenario.ledger_ensembles import RACK_AWARE
-from emulator.scenario.ledgers import BUDGETS, DRAWN
+from emulator.scenario.ledgers import BUDGETS, DECOMMISSION, DRAWN
 from emulator.scenario.model import Scenario, Topic
 
 AUTORECOVERY, LOST_AFTER = "autoRecoveryDaemonEnabled", "lostBookieRecoveryDelay"
 COPYING = (AUTORECOVERY, "dataIntegrityCheckingEnabled")
 OFFLOADING = ("managedLedgerOffloadAutoTriggerSizeThresholdBytes", "managedLedgerOffloadThresholdInSeconds")
 RETENTION_TIME, RETENTION_SIZE = "defaultRetentionTimeInMinutes", "defaultRetentionSizeInMB"
+TAKING_BOOKIES = (
+    "disk_loss", "power_loss", "broker_crash", "rack_loss", "controlled_shutdown", "broker_pause", "isolation",
+)  # fmt: skip
+"""Kinds of faults after which the store tells that a bookie is gone, at once or when its session ends."""
 BY_RACKS = (RACK_AWARE, *DRAWN[1:])
 """Policies that look at racks: of those that draw all but the first."""
 
@@ -59,7 +67,8 @@ def _no_spare(scenario: Scenario) -> Iterator[str]:
     most = len(scenario.brokers)
     sizes = {topic.name: int(effective(scenario.config, topic.config, "ensembleSize")) for topic in scenario.topics}
     topics = [name for name, size in sizes.items() if size >= most]
-    if topics and scenario.faults.num_rows:
+    is_anybody_lost = _taking_bookies(scenario).num_rows or any(one.kind == DECOMMISSION for one in scenario.commands)
+    if topics and is_anybody_lost:
         yield f"autorecovery has no bookie to copy to, as ensembles are of all {most}: {some('topic', topics)}"
 
 
@@ -68,16 +77,25 @@ def _back_too_early(scenario: Scenario) -> Iterator[str]:
     if effective(scenario.config, {}, "dataIntegrityCheckingEnabled"):
         return
     delay = int(effective(scenario.config, {}, LOST_AFTER))
-    faults = scenario.faults.select(["kind", "broker", "from_round", "to_round"]).to_pylist()
+    delay_rounds = -(-delay * 1000 // scenario.round_ms)
+    taking = _taking_bookies(scenario)
+    begins, ends = (np.sort(taking.column(name).to_numpy()) for name in ("from_round", "to_round"))
     bookies = set()
-    for fault in faults:
+    for fault in taking.filter(pc.equal(taking.column("kind"), "disk_loss")).to_pylist():
         begin, end = fault["from_round"], fault["to_round"]
-        meanwhile = [f for f in faults if f is not fault and f["from_round"] < end and begin < f["to_round"]]
-        if fault["kind"] == "disk_loss" and not meanwhile and (end - begin) * scenario.round_ms <= delay * 1000:
+        meanwhile = np.searchsorted(begins, end) - np.searchsorted(ends, begin, "right")  # itself among them
+        if end < scenario.rounds and end - begin <= delay_rounds and meanwhile == 1:
             bookies.add(fault["broker"])
     if bookies:
         told = f"what a disk_loss takes is not copied again where the bookie is back within {LOST_AFTER} = {delay} s"
-        yield f"{told}: {some('bookie', sorted(map(str, bookies)))}"
+        yield f"{told}: {some('bookie', list(map(str, sorted(bookies))))}"
+
+
+def _taking_bookies(scenario: Scenario) -> pa.Table:
+    """The faults of a run that take bookies away."""
+    faults = scenario.faults
+    is_one = pc.is_in(faults.column("kind"), value_set=pa.array(TAKING_BOOKIES))
+    return faults.filter(pc.and_(is_one, pc.less(faults.column("from_round"), scenario.rounds)))
 
 
 def beside_budgets(scenario: Scenario) -> Iterator[str]:

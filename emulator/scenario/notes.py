@@ -232,7 +232,8 @@ def _throttles(scenario: Scenario) -> Iterator[str]:
 def _flusher(scenario: Scenario) -> Iterator[str]:
     """LogManager looks at flush.ms as often as its flusher runs, by default never."""
     topics = [topic.name for topic in scenario.topics if values(scenario, topic, "flush.ms") - {NEVER}]
-    if topics and FLUSHER not in scenario.config:
+    looks = 0 < int(effective(scenario.config, {}, FLUSHER)) < NEVER
+    if topics and not looks:
         yield f"flush.ms flushes here, on a real broker only with {FLUSHER} beside it: {some('topic', topics)}"
 
 

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from emulator.errors import listing, some
 from emulator.scenario.configs import KEYS
 from emulator.scenario.configs_in_run import configurations, values
+from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import RemoteStorage, Run, Scenario
 from emulator.scenario.protocols import PARTITIONS, system_of
 from emulator.scenario.tiered import ENABLE, SYSTEM
@@ -53,14 +54,16 @@ def notes_of_tiers(run: Run) -> Iterator[str]:
 
 def slow_reads(scenario: Scenario) -> Iterator[str]:
     """Remote reads that a real broker gives up before they are done, so that a consumer gets nothing (DelayedRemoteFetch)."""
-    is_tiered = any(True in values(scenario, topic, ENABLE) for topic in scenario.topics)
-    if not is_tiered or not scenario.consumers:
+    tiered = [topic.name for topic in scenario.topics if True in values(scenario, topic, ENABLE)]
+    readers = [row for row in scenario.consumers if matching_topics(row.topic, tiered)]
+    if not readers:
         return
     store = scenario.remote_storage
     rates = [store.read_bytes_per_second] if store.read_bytes_per_second else []
-    slow = scenario.faults.filter(pc.equal(scenario.faults.column("kind"), "slow_remote_storage"))
+    is_slow = pc.equal(scenario.faults.column("kind"), "slow_remote_storage")
+    slow = scenario.faults.filter(pc.and_(is_slow, pc.less(scenario.faults.column("from_round"), scenario.rounds)))
     rates += [rate for rate in slow.column("bytes_per_second").to_pylist() if rate]
-    most_bytes = max(row.fetch_bytes for row in scenario.consumers)
+    most_bytes = max(row.fetch_bytes for row in readers)
     read_ms = store.read_ms + (most_bytes * 1000 / min(rates) if rates else 0)
     if read_ms > REMOTE_FETCH_MAX_WAIT_MS:
         yield (

@@ -60,6 +60,18 @@ def test_nothing_is_sent_after_the_end(tmp_path: Path) -> None:
     assert lines(tmp_path, late, topics)[0] == "workload: nothing is sent"
 
 
+def test_small_rates_have_decimals(tmp_path: Path) -> None:
+    slow = '[[workload]]\ntopic = "orders-us"\npartitions = "0"\nrecords_per_second = 0.5\n'
+    told = lines(tmp_path, slow, SCENARIO.split("[[workload]]")[0])[0]
+    assert told == "workload: 0.5 records/s, 500 B/s at the most; in all 60 records, 60 kB, from 0 s to 2 min 0 s"
+
+
+def test_a_fault_after_the_end_never_comes(tmp_path: Path) -> None:
+    late = FAULTS.replace("100", "1000").replace("120", "1200")
+    told = "fault 0: broker_crash of 2 never comes: it is from round 1000 on, the last is 239"
+    assert lines(tmp_path, late)[1:] == ["faults: 1 (broker_crash 1)", told]
+
+
 def test_faults_come_in_time_with_their_ids(tmp_path: Path) -> None:
     first = '[[faults]]\nkind = "link_cut"\nbroker = 1\npeer = 3\nfrom_round = 20\nname = "a cable"\n'
     assert lines(tmp_path, FAULTS + first)[1:] == [
@@ -82,6 +94,6 @@ def test_variants_that_ask_for_something_else(tmp_path: Path) -> None:
         'faults = [{ kind = "broker_crash", broker = 3, from_round = 9 }]\n'
         '[[variants]]\nname = "busy"\nworkload = [{ topic = "orders-us", records_per_round = 1 }]\n'
     )
-    told = lines(tmp_path, FAULTS + variants)
-    assert told[1] == "workload: another one in 1 scenario"
+    told = lines(tmp_path, FAULTS + variants + '[[variants]]\nname = "faster"\nround_ms = 100\n')
+    assert told[1] == "workload: another one in 2 scenarios"
     assert told[-1] == "faults: others in 1 scenario"

@@ -26,9 +26,9 @@ from emulator.rounds.lists import append, every, keep_first
 
 @compiled
 def audit(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
-    """Who of an ensemble is missing, and was when the auditor last looked, is to be replaced; who is back with all he had is not.
+    """Who of an ensemble is missing, and was at the last audit, is to be replaced; who is back with all he had is not.
 
-    When it looks depends on all bookies of the cluster (inputs/ledger_arrays/audits.py).
+    When there are audits depends on all bookies of the cluster (inputs/ledger_arrays/audits.py).
     """
     settings = inputs.settings[ledger.settings]
     for slot in range(ledger.bookies.count):

@@ -54,7 +54,7 @@ class Bookie(Record):
     most_asked_bytes: int = scratch("bytes of adds that it was to take in a round at most, since this was looked at last")
     damage_cause: int = compared("fault by which it was damaged last")
     filling_cause: int = compared("fault for which it gets what it lacks")
-    is_missed: int = compared("whether it is not registered, and was in some ensemble then")
+    is_missed: int = compared("whether it is not registered, and has been in an ensemble while it was not")
     open_run: int = compared("number of the run that its next entry goes on with, NOWHERE: none")
     has_to: int = counter("end of that run: it has its share of all entries below")
     flushed_to: int = sample("those of that run below it are on disk")

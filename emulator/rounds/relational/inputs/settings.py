@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from math import ceil
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -93,7 +92,8 @@ def _settings(place: TopicPlace, commands: list[Command], number: int) -> dict[s
     unflushed = {key: None if value(key) >= configs.NEVER else value(key) for key in ("flush.messages", "flush.ms")}
     flusher_ms = int(configs.effective(scenario.config, {}, "log.flush.scheduler.interval.ms"))
     if 0 < flusher_ms < configs.NEVER:  # every so many looks of LogManager's flusher
-        unflushed["flush.ms"] = max(1, ceil((unflushed["flush.ms"] or 0) / flusher_ms)) * flusher_ms
+        looks = max(1, -(-int(unflushed["flush.ms"] or 0) // flusher_ms))
+        unflushed["flush.ms"] = looks * flusher_ms if looks * flusher_ms < configs.NEVER else None
     return {
         "min_insync_replicas": value("min.insync.replicas"),
         "unclean_election": value("unclean.leader.election.enable"),

@@ -8,8 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from emulator.explain.marks import fault_words
-from emulator.explain.summary import fault_line
+from emulator.explain.faults import fault_line, fault_words
 from emulator.explain.times import times_of
 from emulator.progress import counted, scaled
 from emulator.scenario import Scenario

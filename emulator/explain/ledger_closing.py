@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from emulator.explain.faults import fault_words
 from emulator.explain.fetches import offsets
 from emulator.explain.ledger_rows import LedgerRows, TopicRows
-from emulator.explain.marks import fault_words
 from emulator.explain.rows import Row
 from emulator.explain.summary import faults_and_violations
 from emulator.explain.times import time_of

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 
+from emulator.explain.faults import fault_line
 from emulator.explain.rows import PartitionRows
 from emulator.explain.shapes import FAULT, ROLE_STROKES, arrow, lifeline, shape, shape_of
 from emulator.explain.story import LEADER, OF_PARTITIONS, OFFLINE, ZOMBIE, Speech, Story
-from emulator.explain.summary import epochs_of, fault_line, heading, outcome_counts, replica_ends, rows_of, violation_line
+from emulator.explain.summary import epochs_of, heading, outcome_counts, replica_ends, rows_of, violation_line
 from emulator.explain.svg import svg
 from emulator.storage.written_file import writing
 

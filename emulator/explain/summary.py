@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from emulator.explain.faults import fault_line
 from emulator.explain.fetches import offsets
 from emulator.explain.layout import violation_words
-from emulator.explain.marks import fault_words
 from emulator.explain.rows import PartitionRows, Row, StoryRows
 from emulator.explain.story import Story
 from emulator.explain.times import times_of
@@ -101,13 +101,6 @@ def outcome_counts(rows: PartitionRows) -> Iterator[tuple[str, str]]:
     if rows.outcome.get("given_up"):
         yield "given_up", str(rows.outcome["given_up"])
     yield "leaderless", f"{rows.outcome['leaderless_rounds'] * rows.scenario['round_ms'] / 1000:g} s"
-
-
-def fault_line(fault: Row, scenario: Row) -> str:
-    """Returns a fault with its id, its rounds, and the time that they stand for."""
-    start, end = fault["from_round"], fault["to_round"]
-    to, last = ("the end", scenario["rounds"] - 1) if end is None else (f"round {end - 1}", end - 1)
-    return f"{fault['fault_id']}: {fault_words(fault)}, round {start} to {to} ({times_of(scenario, start, last)})"
 
 
 def violation_line(violation: Row) -> str:

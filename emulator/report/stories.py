@@ -8,6 +8,7 @@ from functools import partial
 from html import escape
 
 from emulator.errors import EnvironmentProblem, InputError
+from emulator.explain.faults import fault_line
 from emulator.explain.ledger import ledger_lines
 from emulator.explain.ledger_rows import LedgerRows, TopicRows, read_ledger_or_topic
 from emulator.explain.ledger_story import tell_ledger
@@ -16,7 +17,7 @@ from emulator.explain.reading import Subject, read_partitions
 from emulator.explain.replay import with_replays
 from emulator.explain.rows import PartitionRows
 from emulator.explain.story import OF_PARTITIONS, Moment, Speech, Story, tell
-from emulator.explain.summary import fault_line, heading, violation_line
+from emulator.explain.summary import heading, violation_line
 from emulator.explain.svg import svg
 from emulator.explain.topic_story import tell_topic
 from emulator.outcomes.ask import Asker

@@ -15,6 +15,7 @@ SECONDS_BETWEEN_LINES, SHARE_BETWEEN_LINES = 2.0, 0.02
 """At least so many, and so much of the time since the start: a run of an hour writes some 200 lines, not 1,800."""
 
 _SCALES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 class Progress:
@@ -163,6 +164,18 @@ def scaled(value: float) -> str:
         if value >= scale:
             return f"{value / scale:.3g} {letter}" if value < 999.5 * scale else f"{value / scale:.0f} {letter}"
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def size(value: float) -> str:
+    """Returns bytes in a decimal unit.
+
+    >>> size(950), size(2_345_678)
+    ('950 B', '2.35 MB')
+    """
+    for scale, unit in _BYTES:
+        if value >= scale:
+            return f"{value / scale:.3g} {unit}"
+    return f"{value:.0f} B"
 
 
 def duration(seconds: float) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from emulator.explain.faults import fault_line, fault_words
 from emulator.explain.times import times_of
-from emulator.progress import counted, scaled
+from emulator.progress import counted, scaled, size
 from emulator.scenario import Scenario
 from emulator.scenario.globs import matching_topics, parse_partitions
 
@@ -46,8 +46,8 @@ def _load(scenario: Scenario) -> str:
     most, most_bytes = (_peak(starts, ends, each) for each in (rates, rates * record_bytes))
     in_all = rates * (ends - starts) * scenario.round_ms / 1000
     return (
-        f"{scaled(most)} records/s, {_bytes(most_bytes)}/s at the most; in all {scaled(in_all.sum())} records,"
-        f" {_bytes(in_all @ record_bytes)}, from {times_of(_times(scenario), int(starts.min()), int(ends.max()) - 1)}"
+        f"{scaled(most)} records/s, {size(most_bytes)}/s at the most; in all {scaled(in_all.sum())} records,"
+        f" {size(in_all @ record_bytes)}, from {times_of(_times(scenario), int(starts.min()), int(ends.max()) - 1)}"
     )
 
 
@@ -77,16 +77,6 @@ def _peak(starts: np.ndarray, ends: np.ndarray, rates: np.ndarray) -> float:
     return float(np.cumsum(np.bincount(at, np.concatenate([rates, -rates]), len(rounds))).max())
 
 
-def _bytes(value: float) -> str:
-    """A number of bytes in three digits.
-
-    >>> _bytes(950), _bytes(2_345_678)
-    ('950 B', '2.35 MB')
-    """
-    text = scaled(value)
-    return f"{text}B" if " " in text else f"{text} B"
-
-
 def _faults(scenario: Scenario) -> Iterator[str]:
     """How many of which kind, and the first to come."""
     kinds = Counter(scenario.faults.column("kind").to_pylist())
@@ -94,11 +84,11 @@ def _faults(scenario: Scenario) -> Iterator[str]:
     yield f"faults: {scenario.faults.num_rows:,}" + (f" ({listed})" if listed else "")
     first = np.argsort(scenario.faults.column("from_round").to_numpy(), kind="stable")[:MOST_FAULTS]
     for number, fault in zip(first.tolist(), scenario.faults.take(first).to_pylist(), strict=True):
-        end = fault["to_round"] if fault["to_round"] < scenario.rounds else None
         if fault["from_round"] >= scenario.rounds:
             told = f"it is from round {fault['from_round']} on, the last is {scenario.rounds - 1}"
             yield f"fault {number}: {fault_words(fault)} never comes: {told}"
             continue
+        end = fault["to_round"] if fault["to_round"] < scenario.rounds else None
         yield f"fault {fault_line(fault | {'fault_id': number, 'to_round': end}, _times(scenario))}"
     if scenario.faults.num_rows > MOST_FAULTS:
         yield f"faults: these are the first {MOST_FAULTS} to come"

@@ -15,6 +15,8 @@ from emulator.faults.kinds import FaultRow
 
 CRASHES = ("broker_crash", "rack_loss")
 DEAD_KINDS = (*CRASHES, "power_loss", "disk_loss", "controlled_shutdown")
+AWAY_KINDS = (*DEAD_KINDS, "broker_pause", "isolation")
+"""Faults that take a bookie down or out of sight."""
 SLOW_BOOKIE = "slow_bookie"
 STORE_OUTAGES = ("metadata_store_outage", "controller_loss")
 
@@ -124,7 +126,7 @@ def faults_by_bookie(faults: Sequence[FaultRow], bookies: Iterable[tuple[int, st
         if fault.kind == "rack_loss":
             for bookie in of_rack.get(str(fault.rack), []):
                 own[bookie].append(fault)
-        elif fault.broker is not None and fault.kind in (*DEAD_KINDS, "broker_pause", "isolation"):
+        elif fault.broker is not None and fault.kind in AWAY_KINDS:
             own[fault.broker].append(fault)
     return own
 

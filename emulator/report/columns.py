@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 
-from emulator.report.markup import Column, rate, seconds, size
+from emulator.progress import size
+from emulator.report.markup import Column, rate, seconds
 from emulator.report.stories import story_id
 
 

@@ -8,11 +8,10 @@ from html import escape
 from typing import Any
 
 from emulator.errors import one_line
-from emulator.progress import duration
+from emulator.progress import duration, size
 
 Row = Mapping[str, Any]
 LONGEST_CELL_CHARS = 120
-_BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 @dataclass(frozen=True)
@@ -101,18 +100,6 @@ def seconds(value: float) -> str:
     ('0.5 s', '32 s', '5 min 30 s')
     """
     return f"{round(value, 1):g} s" if value < 60 else duration(value)
-
-
-def size(value: float) -> str:
-    """Returns bytes in a decimal unit.
-
-    >>> size(950), size(2_345_678)
-    ('950 B', '2.35 MB')
-    """
-    for scale, unit in _BYTES:
-        if value >= scale:
-            return f"{value / scale:.3g} {unit}"
-    return f"{value:.0f} B"
 
 
 def rate(value: float) -> str:

@@ -233,21 +233,6 @@ AT_START = frozenset({
 """Keys that have an effect from the start of a run on: what an alter_config says of them comes too late."""
 
 
-def flush_period_ms(flusher_ms: int, flush_ms: int) -> int:
-    """Every how many ms a log is flushed; NEVER: not by time. `flusher_ms`: of FLUSHER.
-
-    Whoever looks every `flusher_ms` finds at every so many looks that `flush_ms` have passed; without `flush_ms` at each. Where
-    FLUSHER is not given a log is looked at every `flush_ms` (ours; docs/kafka_rounds.md, Periods). Source: LogManager.startup,
-    flushDirtyLogs; KafkaConfig.logFlushIntervalMs.
-
-    >>> flush_period_ms(1000, 2500), flush_period_ms(1000, NEVER), flush_period_ms(NEVER, 2500)
-    (3000, 1000, 2500)
-    """
-    if not 0 < flusher_ms < NEVER:
-        return flush_ms
-    return flusher_ms if flush_ms >= NEVER else flusher_ms * max(1, -(-flush_ms // flusher_ms))
-
-
 def find_problem(key: str, value: object, for_topic: bool, keys: Mapping[str, ConfigKey] | None = None) -> tuple[str, str] | None:
     """Checks one entry of a config table; returns (what is wrong, what is allowed), or None if nothing is.
 

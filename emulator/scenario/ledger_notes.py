@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from emulator.errors import listing, some
+from emulator.faults.bookies import AWAY_KINDS
+from emulator.scenario.durations import rounds_of
 from emulator.scenario.ledger_configs import effective, is_managed
 from emulator.scenario.ledger_ensembles import RACK_AWARE
 from emulator.scenario.ledgers import BUDGETS, DECOMMISSION, DRAWN
@@ -18,10 +20,6 @@ AUTORECOVERY, LOST_AFTER = "autoRecoveryDaemonEnabled", "lostBookieRecoveryDelay
 COPYING = (AUTORECOVERY, "dataIntegrityCheckingEnabled")
 OFFLOADING = ("managedLedgerOffloadAutoTriggerSizeThresholdBytes", "managedLedgerOffloadThresholdInSeconds")
 RETENTION_TIME, RETENTION_SIZE = "defaultRetentionTimeInMinutes", "defaultRetentionSizeInMB"
-TAKING_BOOKIES = (
-    "disk_loss", "power_loss", "broker_crash", "rack_loss", "controlled_shutdown", "broker_pause", "isolation",
-)  # fmt: skip
-"""Kinds of faults after which the store tells that a bookie is gone, at once or when its session ends."""
 BY_RACKS = (RACK_AWARE, *DRAWN[1:])
 """Policies that look at racks: of those that draw all but the first."""
 
@@ -77,7 +75,7 @@ def _back_too_early(scenario: Scenario) -> Iterator[str]:
     if effective(scenario.config, {}, "dataIntegrityCheckingEnabled"):
         return
     delay = int(effective(scenario.config, {}, LOST_AFTER))
-    delay_rounds = -(-delay * 1000 // scenario.round_ms)
+    delay_rounds = rounds_of(delay * 1000, scenario.round_ms)
     taking = _taking_bookies(scenario)
     begins, ends = (np.sort(taking.column(name).to_numpy()) for name in ("from_round", "to_round"))
     bookies = set()
@@ -94,7 +92,7 @@ def _back_too_early(scenario: Scenario) -> Iterator[str]:
 def _taking_bookies(scenario: Scenario) -> pa.Table:
     """The faults of a run that take bookies away."""
     faults = scenario.faults
-    is_one = pc.is_in(faults.column("kind"), value_set=pa.array(TAKING_BOOKIES))
+    is_one = pc.is_in(faults.column("kind"), value_set=pa.array(AWAY_KINDS))
     return faults.filter(pc.and_(is_one, pc.less(faults.column("from_round"), scenario.rounds)))
 
 

@@ -77,7 +77,7 @@ def _row(round_ms: int, value: Any, round_: int, clears_elr: bool, flusher_ms: i
     """One row, in the order of the fields of Settings."""
     lag_ms = value("replica.lag.time.max.ms")
     rebalance_ms = value("leader.imbalance.check.interval.seconds") * 1000
-    flush_messages, flush_ms = value("flush.messages"), configs.flush_period_ms(flusher_ms, value("flush.ms"))
+    flush_messages, flush_ms = value("flush.messages"), flush_period_ms(flusher_ms, value("flush.ms"))
     fields = {
         "from_round": round_,
         "min_insync_replicas": value(MIN_ISR),
@@ -155,6 +155,21 @@ def _reading(round_ms: int, value: Any) -> dict[str, int]:
 def _or_none(limit: int, most: int, unit: int, rest: int) -> int:
     """A limit in units, `rest` added before it is rounded down; UNKNOWN for none, and for one that is never met."""
     return (limit + rest) // unit if 0 <= limit < most else UNKNOWN
+
+
+def flush_period_ms(flusher_ms: int, flush_ms: int) -> int:
+    """Every how many ms a log is flushed; NEVER: not by time. `flusher_ms`: of FLUSHER.
+
+    Whoever looks every `flusher_ms` finds at every so many looks that `flush_ms` have passed; without `flush_ms` at each. Where
+    FLUSHER is not given a log is looked at every `flush_ms` (ours; docs/kafka_rounds.md, Periods). Source: LogManager.startup,
+    flushDirtyLogs; KafkaConfig.logFlushIntervalMs.
+
+    >>> flush_period_ms(1000, 2500), flush_period_ms(1000, configs.NEVER), flush_period_ms(configs.NEVER, 2500)
+    (3000, 1000, 2500)
+    """
+    if not 0 < flusher_ms < configs.NEVER:
+        return flush_ms
+    return flusher_ms if flush_ms >= configs.NEVER else flusher_ms * max(1, -(-flush_ms // flusher_ms))
 
 
 def _period_ms(ms: int) -> int:

@@ -32,6 +32,7 @@ from emulator.rounds.bookkeeper.constants import (
     UNREGISTERED,
 )
 from emulator.scenario.bookie_places import region_of
+from emulator.scenario.durations import rounds_of
 from emulator.scenario.ledger_configs import effective
 from emulator.scenario.ledgers import ADD_BOOKIE, DECOMMISSION
 from emulator.scenario.model import Scenario
@@ -73,7 +74,7 @@ class BookieArrays:
             own_spans[broker.id] = with_slowness(lagging, slowness)
         missing = {broker.id: missing_of(own_spans[broker.id], joined.get(broker.id, 0)) for broker in brokers}
         delay_ms = int(effective(scenario.config, {}, "lostBookieRecoveryDelay")) * 1000
-        audits = audits_of(missing, -(-delay_ms // scenario.round_ms))
+        audits = audits_of(missing, rounds_of(delay_ms, scenario.round_ms))
         for broker in brokers:
             whole = with_audits(own_spans[broker.id], missing[broker.id], audits)
             bookies.append((broker.id, racks[broker.rack], regions[region_of(broker.rack)], len(spans), len(whole)))

@@ -15,13 +15,12 @@ from emulator.rounds.quorums.constants import (
     VIEWSTAMPED,
     ZAB,
 )
-from emulator.rounds.quorums.draw import draw
 from emulator.rounds.quorums.drift import Words
 from emulator.rounds.quorums.inputs import Inputs, Settings
 from emulator.rounds.quorums.kraft.resign import resigns_after
-from emulator.rounds.quorums.kraft.stand import wait_of
 from emulator.rounds.quorums.links import runs
 from emulator.rounds.quorums.members import may_stand
+from emulator.rounds.quorums.raft.stand import wait_of
 from emulator.rounds.quorums.records import Group, Lists, Message, Peer, Server
 from emulator.rounds.records import word_of
 
@@ -79,18 +78,14 @@ def next_silence(lists: Lists, group: Group, slot: int, rounds: int, drift: Word
 @compiled
 def next_stand(lists: Lists, inputs: Inputs, group: Group, settings: Settings, drift: Words) -> int:
     """Raft, KRaft: a server stands, or a leader that does not hear a majority may step down."""
-    due, key = FOREVER, inputs.scenarios[group.scenario].draw_key
+    due = FOREVER
     for slot in range(group.copies):
         server = lists.servers[slot]
         if not runs(lists, slot):
             continue
         if server.role != LEADER:
             if drift.servers[slot, HEARD] != 1 and may_stand(lists, group, slot):
-                if group.protocol == KRAFT:
-                    wait = wait_of(lists, inputs, group, settings, slot)
-                else:
-                    wait = settings.timeout_rounds + draw(key, group.number, slot, server.stood, settings.jitter_rounds)
-                due = min(due, server.heard_round + wait)
+                due = min(due, server.heard_round + wait_of(lists, inputs, group, settings, slot))
         elif server.hands_over:
             return group.now
         elif group.protocol == KRAFT:

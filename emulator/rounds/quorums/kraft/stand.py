@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from emulator.rounds.compiled import compiled
 from emulator.rounds.quorums.constants import LEADER, NOBODY
-from emulator.rounds.quorums.draw import draw
 from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
 from emulator.rounds.quorums.links import gets_through, runs
 from emulator.rounds.quorums.members import audience_of, may_stand
-from emulator.rounds.quorums.raft.stand import become_candidate, would_be_elected
+from emulator.rounds.quorums.raft.stand import become_candidate, wait_of, would_be_elected
 from emulator.rounds.quorums.records import Group, Lists
 
 
@@ -46,19 +45,6 @@ def is_due(lists: Lists, inputs: Inputs, group: Group, settings: Settings, slot:
     if server.role == LEADER or silent < settings.timeout_rounds or not runs(lists, slot) or not may_stand(lists, group, slot):
         return False
     return silent >= wait_of(lists, inputs, group, settings, slot)
-
-
-@compiled
-def wait_of(lists: Lists, inputs: Inputs, group: Group, settings: Settings, slot: int) -> int:
-    """Rounds of silence after which a voter's timer runs out: whose leader is another server draws nothing on top.
-
-    Source: FollowerState.fetchTimer; QuorumState.randomElectionTimeoutMs of all others.
-    """
-    server = lists.servers[slot]
-    if server.leader not in (NOBODY, slot):
-        return settings.timeout_rounds
-    key = inputs.scenarios[group.scenario].draw_key
-    return settings.timeout_rounds + draw(key, group.number, slot, server.stood, settings.jitter_rounds)
 
 
 @compiled

@@ -21,7 +21,7 @@ Kinds say what a leap over quiet rounds does with a field (emulator/rounds/kafka
 * due: a round in which something will happen: apart, and a leap ends there at the latest.
 * total: the sum of a counter's values at the ends of all rounds.
 * tick: the round of the next run of what is tried again and again; a leap takes it over runs that do nothing else.
-* tally: what such runs count; worked out when leapt over.
+* tally: what such runs count, or fetches that bring several rounds' records; worked out when leapt over.
 * scratch: of one round only; the next one sets it before it reads it.
 """
 

@@ -13,13 +13,15 @@ from emulator.rounds.kafka.reading.records import IS_MADE, IS_REFUSED, WAITS_FOR
 @dataclass(frozen=True)
 class ReadTask:
     """A remote read that a reader would make. `order`: its place among all readers; `fetch`: what brings it, BY_ITSELF: nothing
-    that others share; `last_round`: of its last remote read; `wanted_bytes`: what it reads if it may.
+    that others share; `last_round`: of its last remote read; `wanted_bytes`: what it reads if it may; `has_it`: it has that in
+    hand, and needs neither a fetch nor a thread.
     """
 
     order: tuple[int, int]
     fetch: int
     last_round: int
     wanted_bytes: int
+    has_it: bool
 
 
 def reads_of(tasks: Sequence[ReadTask], at_once: float, queue: int, quota_bytes: float) -> list[tuple[int, int]]:
@@ -31,21 +33,22 @@ def reads_of(tasks: Sequence[ReadTask], at_once: float, queue: int, quota_bytes:
     found = [(IS_MADE, UNKNOWN)] * len(tasks)
     in_order = sorted(range(len(tasks)), key=lambda at: (tasks[at].last_round, tasks[at].order))
     fetched: set[int] = set()
-    made = []
+    requests = []
     for at in in_order:
+        if tasks[at].has_it:
+            continue
         if tasks[at].fetch != BY_ITSELF and tasks[at].fetch in fetched:
             found[at] = (WAITS_FOR_FETCH, 0)
             continue
         fetched.add(tasks[at].fetch)
-        made.append(at)
-    for place, at in enumerate(made):
+        requests.append(at)
+    for place, at in enumerate(requests):
         if place >= at_once:
             found[at] = (IS_REFUSED if place >= at_once + queue else WAITS_FOR_THREAD, 0)
-    made = [at for at in made if found[at][0] == IS_MADE]
     if quota_bytes == float("inf"):
         return found
     left = int(quota_bytes)
-    made.sort(key=lambda at: tasks[at].wanted_bytes)
+    made = sorted((at for at in in_order if found[at][0] == IS_MADE), key=lambda at: tasks[at].wanted_bytes)
     for place, at in enumerate(made):
         share = min(tasks[at].wanted_bytes, left // (len(made) - place))
         left -= share

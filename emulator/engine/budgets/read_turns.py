@@ -119,7 +119,7 @@ class _Reads:
     def has_asked(self, before: State) -> np.ndarray:
         """Flags of readers that read remotely since then, or were refused, or waited for a thread."""
         (old, _), (new, _) = readers_of(before), readers_of(self.state)
-        return (old["remote_requests"] != new["remote_requests"]) | (old["remote_errors"] != new["remote_errors"])
+        return (old["remote_round"] != new["remote_round"]) | (old["remote_errors"] != new["remote_errors"])
 
     def has_moved(self, before: State, which: np.ndarray) -> bool:
         """Whether one of these readers asks another replica than then."""
@@ -143,7 +143,7 @@ class _Reads:
     def done(self, before: State) -> list[tuple[int, int, ReadTask]]:
         """(place of the reader, of the broker, what it read) of who read remotely in a round that was played as of `ask`."""
         (old, of), (new, _) = readers_of(before), readers_of(self.state)
-        read = np.flatnonzero(old["remote_requests"] != new["remote_requests"])
+        read = np.flatnonzero(old["remote_round"] != new["remote_round"])
         slots = new["asked"]
         replica = np.asarray(before.partitions)["first_replica"][of] + slots
         brokers, fetch = self._block.layout.broker, self._fetch(new["want"], of)
@@ -156,6 +156,7 @@ class _Reads:
                     int(fetch[place]),
                     int(old["remote_round"][place]),
                     int(new["remote_bytes"][place] - old["remote_bytes"][place]),
+                    bool(new["remote_requests"][place] == old["remote_requests"][place]),
                 ),
             )
             for place in read.tolist()

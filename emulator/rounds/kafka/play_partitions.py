@@ -171,8 +171,8 @@ def play_partition(
                     leap_tiers(
                         tiers, settings, part, words.tier[0], words.tiers, probe.tier_drift, probe.tier_drifts, probe.paces, then
                     )
-                if readers is not None:
-                    leap_readers(readers, part, then - part.now)
+                if tiers is not None and readers is not None:
+                    leap_readers(lists, tiers, readers, inputs, part, then)
                 leap(inputs, part, replicas, part_words, replica_words, probe.part_drift, probe.drifts, then)
         remember_all(tiers, part, part_words, replica_words, words, probe)
         if readers is not None:

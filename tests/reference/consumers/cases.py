@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..tiered.cases import ROUND_MS, fault, given_log, produce, tiered_case
+from .reader import REMOTE
 from .settings import RACK_AWARE
 from .simulate import Result
 
@@ -35,6 +36,11 @@ def seen(result: Result, name: str = "g", key: str = "position") -> list[Any]:
 def counts(result: Result, name: str = "g") -> dict[str, Any]:
     """The group's row of `consumer_groups`."""
     return next(row for row in result.consumer_groups if row["group"] == name)
+
+
+def request_rounds(result: Result, name: str = "g") -> list[int]:
+    """The rounds in which the group made a remote request."""
+    return [taken.round for taken in result.readers[name].taken if taken.source == REMOTE and taken.requests]
 
 
 def unread(result: Result, *kinds: str) -> list[tuple[str, int, int, int, int]]:

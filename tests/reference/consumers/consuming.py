@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..fetching import full_fetches
 from ..partition import Replica
 from .placing import is_placed, out_of_range, whom_to_ask
-from .reader import DISK, PAGE_CACHE, Reader
+from .reader import DISK, PAGE_CACHE, Reader, Taken
 from .remote import look_up_remote
 from .settings import Row
 from .sharing import RemoteRead
@@ -77,16 +77,16 @@ def _read_local(site: Site, reader: Reader, row: Row, replica: Replica, end: int
     assert reader.position is not None
     share, cold_below = site.shares.get(replica.broker), site.cold_below.get(replica.broker, 0)
     source = PAGE_CACHE if is_in_page_cache(log, reader.position, share, cold_below) else DISK
-    taken: list[tuple[int, int]] = []
+    records: list[tuple[int, int]] = []
     size_bytes = 0
     fetches = full_fetches(site.partition.case, site.partition.settings.round_ms, row.fetch_limit)
     limits = (fetches * row.fetch_limit, row.bytes_per_round)
     limit = min(limit for limit in limits if limit is not None)
     for record in log.slice(reader.position, end):
-        over_records = row.records_per_round is not None and len(taken) >= row.records_per_round
-        if taken and (over_records or size_bytes + record.size_bytes > limit):
+        over_records = row.records_per_round is not None and len(records) >= row.records_per_round
+        if records and (over_records or size_bytes + record.size_bytes > limit):
             break
-        taken.append(record.key)
+        records.append(record.key)
         size_bytes += record.size_bytes
-    reader.counts[f"{source}_requests"] += min(fetches, max(1, -(-size_bytes // max(row.fetch_limit, 1)))) - 1
-    take(site, reader, row, replica.broker, source, taken, size_bytes)
+    requests = min(fetches, max(1, -(-size_bytes // max(row.fetch_limit, 1))))
+    take(site, reader, row, Taken(site.now, replica.broker, source, records, requests), size_bytes)

@@ -17,7 +17,7 @@ def is_placed(site: Site, reader: Reader, row: Row, leadership: Leadership, lead
     known = (leadership.broker, leadership.epoch)
     is_new = reader.leader != known
     if is_new:
-        reader.leader, reader.replica = known, None
+        reader.leader, reader.replica, reader.in_hand = known, None, None
     if reader.position is None or reader.reset_cause is not None:
         _find_position(site, reader, row, leadership, leader)
         return True

@@ -6,6 +6,9 @@ Choices where docs/consumer_rounds.md is silent:
   row of `consumers`. Rounds in which there is nothing to read end it as well.
 * Consumers that come back know nothing of a follower they read from before.
 * A position that a start or a reset found is checked against the leader that gave it.
+* What is in hand is offsets up to an end, of whatever segment: a lookup that finds another one for them does not drop it.
+  Local reads do not either, but what the position has passed is not in hand any more; nor do rounds without a read.
+* A new leader drops what is in hand even where rules.py turns the check off.
 """
 
 from __future__ import annotations
@@ -40,12 +43,20 @@ class Unread(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """Records of one answer: (epoch, offset) each."""
+    """Records of one answer, (epoch, offset) each, and how many requests it took."""
 
     round: int
     broker: int
     source: str
     records: list[tuple[int, int]]
+    requests: int
+
+
+class InHand(NamedTuple):
+    """What a remote fetch from a broker brought and the reader has not taken: from its position up to `end`."""
+
+    broker: int
+    end: int
 
 
 @dataclass
@@ -78,6 +89,7 @@ class Reader:
     reset_cause: str | None = None
     stopped: str | None = None
     remote_round: int = -1
+    in_hand: InHand | None = None
     first_position: int | None = None
     misled: bool = False
     refused: tuple[int, str, int] | None = None
@@ -105,7 +117,7 @@ class Reader:
         self.counts["read_again"] += max(0, min(old, log_end) - position)
         if self.epoch is not None:
             self.lose(log_end, now, cause)
-        self.position, self.epoch, self.reset_cause = position, None, None
+        self.position, self.epoch, self.reset_cause, self.in_hand = position, None, None, None
         self.answer = "reset"
 
     def lose(self, end: int, now: int, cause: str) -> None:
@@ -115,13 +127,20 @@ class Reader:
             self.counts["read_lost"] += self.position - end
             self.note("loss", now, now, end, self.position, cause, None)
 
-    def take(self, now: int, broker: int, source: str, records: list[tuple[int, int]], size_bytes: int) -> None:
+    def held_to(self, broker: int) -> int:
+        """Up to where a read of the broker has its records in hand; the position if there are none."""
+        assert self.position is not None
+        hand = self.in_hand
+        return self.position if hand is None or hand.broker != broker else max(self.position, hand.end)
+
+    def take(self, taken: Taken, size_bytes: int) -> None:
         """Read records: the position moves behind them."""
-        self.taken.append(Taken(now, broker, source, records))
+        records, source = taken.records, taken.source
+        self.taken.append(taken)
         self.position, self.epoch = records[-1][1] + 1, records[-1][0]
         self.counts["records"] += len(records)
         self.counts[f"{source}_bytes"] += size_bytes
-        self.counts[f"{source}_requests"] += 1
+        self.counts[f"{source}_requests"] += taken.requests
         self.answer = source
 
     def wait(self, cause: str, broker: int | None, now: int, to_offset: int) -> None:

@@ -2,8 +2,9 @@
 
 python -m reference.consumers.schedules [SCHEDULES [NAME ...]]     (from the tests folder; names as in SUBJECTS)
 
-The partitions are those of tiered/schedules.py, with racks, a small page cache, and three groups. After an unclean election
-groups read what others read otherwise.
+The partitions are those of tiered/schedules.py, with racks, a small page cache, and three groups. Most groups take less in a
+round than a fetch brings, and so have some of it in hand; most schedules have longer segments, for several fetches of each. After
+an unclean election groups read what others read otherwise.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from .simulate import simulate
 SCHEDULES = 600
 SUBJECTS: dict[str, ReadRules] = {"consumers": REAL, **MUTANTS}
 EXCUSED_BY_UNCLEAN_ELECTIONS = frozenset({"ConsistentRead"})
+BY_LOCAL_RETENTION = {"leader.election.eligible.local.log.ms", "remote.copy.lag.bytes"}
+"""Keys of later KIPs that say something about what stays local, or are refused if that is less."""
 
 
 def schedule(seed: int, by_local_log: bool = True) -> dict[str, Any]:
@@ -43,8 +46,36 @@ def schedule(seed: int, by_local_log: bool = True) -> dict[str, Any]:
     }
     for row in case["workload"]:
         row["record_bytes"] = rng.choice((record, record, 60, 130))
-    case["consumers"] = [row for number in range(3) for row in _group(rng, f"group-{number}")]
-    return case
+    groups = [_group(rng, f"group-{number}") for number in range(3)]
+    more = random.Random(f"consumers/in hand/{seed}")
+    case["consumers"] = [row for rows in groups for row in (_in_small_parts(more, rows) if more.random() < 0.7 else rows)]
+    return _with_more_remote_reads(more, case)
+
+
+def _with_more_remote_reads(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
+    """The case, often with longer segments, no local ones behind the active, no quota, or one thread for all reads."""
+    topic_config, config, store = dict(case["topic_config"]), dict(case["config"]), dict(case["remote_storage"])
+    if rng.random() < 0.6:
+        topic_config["segment.bytes"] = rng.choice((5, 7, 10)) * tiered.RECORD_BYTES
+        if not topic_config.keys() & BY_LOCAL_RETENTION:
+            topic_config["local.retention.bytes"] = 0
+    if rng.random() < 0.4:
+        config["remote.log.manager.fetch.max.bytes.per.second"] = None
+    if rng.random() < 0.25:
+        config["remote.log.reader.threads"], store["read_ms"] = 1, 500
+    return {**case, "topic_config": topic_config, "config": config, "remote_storage": store}
+
+
+def _in_small_parts(rng: random.Random, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A group's rows with limits of a round, by bytes, by records or both, that leave part of a fetch; most start early."""
+    records = rng.choice((1, 2, 2, 3))
+    by_bytes = {"bytes_per_round": records * tiered.RECORD_BYTES + rng.choice((0, 0, -50))}
+    by_records = {"records_per_round": records}
+    limits = rng.choice((by_bytes, by_records, by_bytes | by_records))
+    start = "earliest" if rng.random() < 0.7 else rows[0]["start"]
+    fetch = rng.choice((records + 1, records + 1, 2 * records + 1, 50)) * tiered.RECORD_BYTES
+    given = {"start": start, "records_per_round": None, **limits}
+    return [{**row, **given, "config": {**row["config"], "max.partition.fetch.bytes": fetch}} for row in rows]
 
 
 def _group(rng: random.Random, name: str) -> list[dict[str, Any]]:

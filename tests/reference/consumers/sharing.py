@@ -3,6 +3,10 @@
 Choices where docs/consumer_rounds.md is silent:
 
 * What the quota leaves over by rounding to whole bytes is nobody's.
+* A read of what is in hand is a remote read too: whoever made one comes after those whose last read is longer ago.
+* Only what brings records is a read: one that another replica lets wait does not drop what is in hand of the first one.
+* That the store is away or slow, or the segment gone, holds for reads of what is in hand, too: only 4 and 5 are of requests.
+* Who has a thread or the place in the fetch, and gets so little of the quota that it makes no request, has used it up.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ class RemoteRead:
     """A read that a reader would make, of [position, end); `order` is its place among all readers.
 
     `fetch` is what goes in one request: (group, member, broker). `limit_bytes` is what the reader and the store allow.
+    `segment_end` is where the limits of the segment are.
     """
 
     reader: Reader
@@ -28,11 +33,11 @@ class RemoteRead:
     partition: int
     broker: int
     segment: RemoteSegment
+    segment_end: int
     end: int
     limit_bytes: int
     granted_bytes: int = 0
     failure: str | None = None
-    is_hit: bool = False
     refused: bool = False
 
     @property
@@ -42,7 +47,7 @@ class RemoteRead:
 
 
 def one_partition_a_fetch(reads: Sequence[RemoteRead]) -> None:
-    """Of the reads of one fetch all but the first fail."""
+    """Of the reads that need a request, in one fetch, all but the first fail."""
     first: dict[Hashable, RemoteRead] = {}
     for read in sorted(reads, key=lambda one: one.turn):
         if first.setdefault(read.fetch, read) is not read:
@@ -50,7 +55,7 @@ def one_partition_a_fetch(reads: Sequence[RemoteRead]) -> None:
 
 
 def limit_threads(reads: Sequence[RemoteRead], settings: ReadSettings, store: ReadStore) -> None:
-    """Of a broker's reads those that find no thread fail, and those that find no place in the queue are errors."""
+    """Of a broker's reads that need a request, those without a thread fail; those without a place in the queue are errors."""
     if store.read_ms <= 0 or not reads:
         return
     broker = reads[0].broker

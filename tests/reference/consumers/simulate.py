@@ -24,7 +24,7 @@ from ..tiered.store import CopyBudget
 from . import invariants
 from .consuming import consume
 from .reader import COUNTERS, Reader, Unread
-from .remote import allowed_by_store, end_within, make_remote_read
+from .remote import allowed_by_store, end_within, make_remote_read, needs_request
 from .sharing import RemoteRead, limit_threads, one_partition_a_fetch, share_quota
 from .site import Site, site_of, watch_memory
 from .sources import IndexCache, remote_bytes
@@ -88,7 +88,7 @@ def consume_all(sites: Sequence[Site], caches: Mapping[int, IndexCache]) -> tupl
             row = site.row_of(reader.group)
             if row is None:
                 reader.end_stretch()
-                reader.replica = None
+                reader.replica = reader.in_hand = None
                 continue
             in_force.append((site, reader))
             read = consume(site, reader, row, len(in_force))
@@ -100,12 +100,12 @@ def consume_all(sites: Sequence[Site], caches: Mapping[int, IndexCache]) -> tupl
 
 def _read_remotely(sites: Sequence[Site], reads: Sequence[RemoteRead], caches: Mapping[int, IndexCache]) -> None:
     reads = [read for read in reads if _goes_on(sites, read, allowed_by_store(sites[read.partition], read))]
-    one_partition_a_fetch(reads)
+    one_partition_a_fetch([read for read in reads if needs_request(read)])
     reads = [read for read in reads if _goes_on(sites, read, read.failure is None)]
     for broker in sorted({read.broker for read in reads}):
         of_broker = [read for read in reads if read.broker == broker]
         first = sites[of_broker[0].partition]
-        limit_threads(of_broker, first.partition.settings, first.store)
+        limit_threads([read for read in of_broker if needs_request(read)], first.partition.settings, first.store)
         of_broker = [read for read in of_broker if _goes_on(sites, read, read.failure is None)]
         wanted = [_bytes_of(read, end_within(read, read.limit_bytes)) for read in of_broker]
         share_quota(of_broker, wanted, first.partition.settings.quota_bytes(broker))

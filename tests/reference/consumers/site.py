@@ -8,7 +8,7 @@ from typing import Any
 
 from ..partition import Leadership, Replica
 from ..tiered.partition import TieredPartition
-from .reader import Reader
+from .reader import Reader, Taken
 from .rules import REAL, ReadRules
 from .settings import ReadSettings, ReadStore, Row
 from .sources import IndexCache, page_cache_shares
@@ -90,11 +90,11 @@ def serving_leader(partition: ReadPartition) -> tuple[Leadership, Replica] | Non
     return working
 
 
-def take(site: Site, reader: Reader, row: Row, broker: int, source: str, records: list[tuple[int, int]], size_bytes: int) -> None:
+def take(site: Site, reader: Reader, row: Row, taken: Taken, size_bytes: int) -> None:
     """The reader gets records."""
     assert reader.leader is not None
     reader.end_stretch()
-    reader.take(site.now, broker, source, records, size_bytes)
-    reader.counts["follower_bytes"] += 0 if broker == reader.leader[0] else size_bytes
+    reader.take(taken, size_bytes)
+    reader.counts["follower_bytes"] += 0 if taken.broker == reader.leader[0] else size_bytes
     racks = site.partition.case["racks"]
-    reader.counts["cross_rack_bytes"] += 0 if row.rack is None or racks.get(broker) == row.rack else size_bytes
+    reader.counts["cross_rack_bytes"] += 0 if row.rack is None or racks.get(taken.broker) == row.rack else size_bytes

@@ -71,6 +71,11 @@ class IndexCache:
             self.entries.popitem(last=False)
         return hit
 
+    def touch(self, key: tuple[int, int]) -> None:
+        """A segment is read without a look into its indexes: if they are here, they are used as if there was one."""
+        if key in self.entries:
+            self.entries.move_to_end(key)
+
     def drop(self, partition: int | None = None) -> None:
         """Forget a partition's segments, or all of them."""
         for key in [key for key in self.entries if partition in (None, key[0])]:

@@ -142,7 +142,10 @@ def test_followers_read_remotely() -> None:
 
 
 def test_a_follower_asks_for_what_was_deleted() -> None:
-    """The leader expires 0 to 9 in round 4; 2 hears of it in 5. Till then it asks the store for what is gone."""
+    """The leader expires 0 to 9 in round 4; 2 hears of it in 5. Till then it asks the store for what is gone.
+
+    That 4 to 9 are in hand is no help: of a read's reasons to fail only those of requests spare it.
+    """
     segments = [remote(base, base + 9) for base in (0, 10)]
     case = _racks(
         30,

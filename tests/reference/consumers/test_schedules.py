@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from .reader import REMOTE
 from .rules import MUTANTS, REAL
 from .schedules import broken, schedule
 from .simulate import simulate
@@ -42,11 +43,14 @@ def test_the_schedules_reach_everything() -> None:
             assert row["skipped"] == sum(one.to_offset - one.from_offset for one in reader.unread if one.kind == "skip")
             assert row["read_lost"] == sum(one.to_offset - one.from_offset for one in reader.unread if one.kind == "loss")
             assert row["index_hits"] + row["index_misses"] == row["remote_requests"]
+            reached["reads of what is in hand"] += sum(one.source == REMOTE and not one.requests for one in reader.taken)
         reached.update(row.cause for row in result.unread)
     wanted = [
         *("page_cache_bytes", "disk_bytes", "remote_bytes", "follower_bytes", "cross_rack_bytes", "index_hits", "index_misses"),
         *("truncations", "resets", "skipped", "read_again", "read_lost", "throttled_rounds", "remote_errors"),
         *("leaderless", "not_committed", "open_transaction", "offset_unavailable", "store_away", "store_slow"),
         *("segment_gone", "follower_behind", "follower_away", "follower_out_of_range", "below_log_start", "truncated"),
+        "reader_threads",
     ]
     assert [name for name in wanted if reached[name] == 0] == []
+    assert reached["reads of what is in hand"] > 400

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ..tiered.cases import RECORD_BYTES, fault, given_log, produce, remote, tiered_case
-from .cases import EPOCH_0, counts, group, one_log, seen, unread
+from .cases import EPOCH_0, counts, group, one_log, request_rounds, seen, unread
 from .settings import ReadSettings
 from .simulate import simulate, simulate_together
 from .sources import IndexCache, page_cache_shares
@@ -69,11 +69,11 @@ def test_remote_reads() -> None:
 
 
 def test_a_remote_read_ends_with_its_segment() -> None:
-    """4 a round: 4 + 4 + 2 of each segment; the first look into a segment fetches its index, two more find it."""
+    """4 a round: 4 + 4 + 2 of each segment, and so does a fetch, which brings all of it; its index is fetched once."""
     result = simulate(_tiered([group(start=0, records_per_round=4)]), watch=True)
     assert seen(result)[:5] == [0, 4, 8, 10, 14]
     row = counts(result)
-    assert (row["index_hits"], row["index_misses"], row["remote_requests"]) == (12, 6, 18)
+    assert (row["index_hits"], row["index_misses"], row["remote_requests"]) == (0, 6, 6)
     assert result.violations == []
 
 
@@ -88,8 +88,8 @@ def test_bytes_of_an_index() -> None:
 
 @pytest.mark.parametrize(("limit", "hits"), [(19, 0), (20, 0), (39, 0), (40, 24), (1000, 24)])
 def test_two_groups_in_one_index_cache(limit: int, hits: int) -> None:
-    """Groups at 0 and at 30, 2 records a round, five reads a segment: with room for one index they push each other out."""
-    groups = [group("a", start=0, records_per_round=2), group("b", start=30, records_per_round=2)]
+    """Groups at 0 and at 30, 2 records a fetch, five of them a segment: with room for one index they push each other out."""
+    groups = [group(name, start=start, max_partition_fetch_bytes=2 * RECORD_BYTES) for name, start in (("a", 0), ("b", 30))]
     case = _tiered(groups, rounds=16, config={"remote.log.index.file.cache.total.size.bytes": limit})
     result = simulate(case, watch=True)
     rows = [counts(result, name) for name in ("a", "b")]
@@ -132,8 +132,8 @@ def test_quota() -> None:
     case = _tiered([group(start=0, records_per_round=10)], config={"remote.log.manager.fetch.max.bytes.per.second": 600})
     result = simulate(case, watch=True)
     assert seen(result)[:8] == [0, 3, 6, 9, 10, 13, 16, 19]
-    # 3 + 3 + 3 + 1 of each segment; what the segment's end cuts is not throttled
-    assert (counts(result)["remote_requests"], counts(result)["throttled_rounds"]) == (24, 18)
+    # 3 + 3 + 3 + 1 of each segment, which one request brings; what the segment's end cuts is not throttled
+    assert (counts(result)["remote_requests"], counts(result)["throttled_rounds"]) == (6, 18)
     assert result.violations == []
 
 
@@ -157,8 +157,8 @@ def test_the_quota_is_shared() -> None:
 
 
 def test_reader_threads() -> None:
-    """One thread, each read keeps it for a round: two groups take turns, and the third finds no place in the queue."""
-    groups = [group(name, start=0, records_per_round=5) for name in "abc"]
+    """One thread, each request keeps it for a round: two groups take turns, and the third finds no place in the queue."""
+    groups = [group(name, start=0, max_partition_fetch_bytes=5 * RECORD_BYTES) for name in "abc"]
     config = {"remote.log.reader.threads": 1, "remote.log.reader.max.pending.tasks": 1}
     result = simulate(_tiered(groups, rounds=7, config=config, remote_storage={"read_ms": 500}), watch=True)
     assert [seen(result, name) for name in "abc"] == [[0, 5, 5, 5, 10, 10, 10], [0, 0, 5, 5, 5, 10, 10], [0, 0, 0, 5, 5, 5, 10]]
@@ -177,7 +177,7 @@ def test_one_remote_partition_a_fetch() -> None:
         (2, [[0, 5, 10, 15, 20]] * 2),
         (None, [[0, 5, 10, 15, 20]] * 2),
     ):
-        readers = [group(start=0, records_per_round=5, members=members)]
+        readers = [group(start=0, max_partition_fetch_bytes=5 * RECORD_BYTES, members=members)]
         cases = [{**case, "consumers": readers} for case in (_tiered([], rounds=5), _tiered([], rounds=5), local)]
         results = simulate_together(cases, watch=True)
         assert [seen(result) for result in results[:2]] == expected
@@ -200,11 +200,12 @@ def test_store_away() -> None:
 
 
 def test_slow_store() -> None:
-    """400 bytes/s let 2 records of each read through in a round; 100 bytes/s none."""
+    """400 bytes/s let 2 records of each read through in a round; 100 bytes/s none, of what is in hand neither."""
     faults = [fault("slow_remote_storage", 2, 5, bytes_per_second=400), fault("slow_remote_storage", 5, 7, bytes_per_second=100)]
     result = simulate(_tiered([group(start=0, records_per_round=10)], rounds=9, faults=faults), watch=True)
     assert seen(result) == [0, 10, 12, 14, 16, 16, 16, 20, 30]
     assert unread(result) == [("store_slow", 5, 7, 16, 80)]
+    assert request_rounds(result) == [1, 2, 8]
     by_nature = _tiered([group(start=0)], rounds=4, remote_storage={"read_bytes_per_second": 600})
     assert seen(simulate(by_nature)) == [0, 3, 6, 9]
     assert result.violations == []

@@ -93,6 +93,7 @@ def test_reads_go_by_the_epochs() -> None:
         ("remote", [(2, 1)]),
         ("page_cache", [(2, 2)]),
     ]
+    assert counts(result)["remote_requests"] == 2  # a fetch ends there as well: msg1 is not in hand
     assert result.violations == []
 
 

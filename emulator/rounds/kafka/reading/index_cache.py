@@ -19,11 +19,16 @@ def bytes_of_indexes(segment_bytes: int, interval_bytes: int) -> int:
 
 
 @compiled
-def use_index(cached: Rows[CachedIndex], entries: List, segment: int, size_bytes: int, limit_bytes: int) -> bool:
-    """Look a segment's indexes up and keep them, as long as all fit; whether they were there."""
+def is_cached(cached: Rows[CachedIndex], entries: List, segment: int) -> bool:
+    """Whether the broker has a segment's indexes."""
+    return place_behind(cached, entries, entries.start - 1, segment) >= 0
+
+
+@compiled
+def use_index(cached: Rows[CachedIndex], entries: List, segment: int, size_bytes: int, limit_bytes: int) -> None:
+    """Keep a segment's indexes, which are used last now, as long as all fit."""
     place = place_behind(cached, entries, entries.start - 1, segment)
-    found = place >= 0
-    if found and place < last(entries):
+    if 0 <= place < last(entries):
         remove(cached, entries, place, 1)
         place = -1
     if place < 0:
@@ -36,7 +41,6 @@ def use_index(cached: Rows[CachedIndex], entries: List, segment: int, size_bytes
     while total > limit_bytes and entries.count > 0:
         total -= cached[entries.start].size_bytes
         remove(cached, entries, entries.start, 1)
-    return found
 
 
 @compiled

@@ -13,6 +13,7 @@ from emulator.rounds.kafka.constants import FOREVER, NOBODY, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.leap import HW, LEO, REMOTE_LEO, meeting
 from emulator.rounds.kafka.probe import look_at, masks_of, move, take_drift
+from emulator.rounds.kafka.reading.in_hand import leap_requests
 from emulator.rounds.kafka.reading.leap_remote import until_read_otherwise
 from emulator.rounds.kafka.reading.read_ranges import first_ending_above, range_at_or_ending
 from emulator.rounds.kafka.reading.records import (
@@ -94,8 +95,9 @@ def remember_readers(readers: ReaderLists, part: Partition) -> None:
 
 
 @compiled
-def leap_readers(readers: ReaderLists, part: Partition, rounds: int) -> None:
-    """All counters of readers after so many more rounds."""
+def leap_readers(lists: Lists, tiers: TierLists, readers: ReaderLists, inputs: Inputs, part: Partition, then: int) -> None:
+    """All counters of readers as of a later round."""
+    rounds = then - part.now
     whole, words, drift = readers.whole[0], readers.words, readers.drift
     if whole.readers.count == 0:
         return
@@ -107,6 +109,7 @@ def leap_readers(readers: ReaderLists, part: Partition, rounds: int) -> None:
         move(WAITED_MASKS, words.waits[at], drift.waits[at], rounds)
     for at in every(whole.ranges):
         move(RANGE_MASKS, words.read_ranges[at], drift.read_ranges[at], rounds)
+    leap_requests(lists, tiers, readers, inputs, then)
 
 
 @compiled
@@ -179,9 +182,8 @@ def until_served_otherwise(
     replica = replicas[slot]
     is_remote = position - gained < replica.local_start  # the last read was a remote one, or the next one is
     if is_remote:
-        rules = inputs.rules[inputs.scenarios[part.scenario].rules]
-        rest = (part, replica, tiers.replicas[slot], reader, gained, drifts[slot, HW], rules)
-        due = min(due, until_read_otherwise(lists, tiers, readers, *rest))
+        rest = (part, replicas, slot, reader, gained, drifts[slot, HW])
+        due = min(due, until_read_otherwise(lists, tiers, readers, inputs, *rest))
     due = min(due, meeting(now, replica.hw, drifts[slot, HW], position, gained))
     due = min(due, meeting(now, replica.leo, drifts[slot, LEO], position, gained))
     due = min(due, meeting(now, replicas[leader].hw, drifts[leader, HW], position, gained))

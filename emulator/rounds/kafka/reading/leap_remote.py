@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from emulator.rounds.compiled import compiled
-from emulator.rounds.kafka.constants import FOREVER
-from emulator.rounds.kafka.input_records import Rules
+from emulator.rounds.kafka.constants import FOREVER, UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.leap import meeting
+from emulator.rounds.kafka.reading.index_cache import is_cached
+from emulator.rounds.kafka.reading.read_remote import requests_at_once
 from emulator.rounds.kafka.reading.records import SEGMENT_GONE, STORE_AWAY, STORE_SLOW, Reader, ReaderLists
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.scratch_lists import Lists, TierLists
-from emulator.rounds.kafka.tier.records import TierReplica
 from emulator.rounds.lists import every
+from emulator.rounds.records import Rows
 
 
 @compiled
@@ -18,13 +20,13 @@ def until_read_otherwise(
     lists: Lists,
     tiers: TierLists,
     readers: ReaderLists,
+    inputs: Inputs,
     part: Partition,
-    replica: Replica,
-    tier: TierReplica,
+    replicas: Rows[Replica],
+    slot: int,
     reader: Reader,
     gained: int,
     hw_drift: int,
-    rules: Rules,
 ) -> int:
     """The round in which a reader whose last read was a remote one may get otherwise many records, or from elsewhere.
 
@@ -32,19 +34,25 @@ def until_read_otherwise(
     high watermark, and before the next offset at which there may be another segment or epoch, another answer to whether it was
     committed, or the replica's own log. What changes the store, what brokers know of it, or the log is played.
     """
-    now = part.now
+    now, replica, rules = part.now, replicas[slot], inputs.rules[inputs.scenarios[part.scenario].rules]
     if gained <= 0:
         waits_for_store = reader.stretch_cause in (STORE_AWAY, STORE_SLOW, SEGMENT_GONE) and reader.stretch_last == now - 1
         return FOREVER if waits_for_store else now
     at = read_in(lists, readers, reader)
     if at < 0 or reader.remote_round != now - 1 or not (rules.lookup_by_epoch and rules.reads_within_lineage):
         return now
-    before, wanted_end = reader.position - gained, readers.reads[at].wanted_end
-    segment = tiers.remote[tiers.whole[0].segments.start + readers.reads[at].segment]
+    read = readers.reads[at]
+    before, wanted_end = reader.position - gained, read.wanted_end
+    segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
     if segment.size_bytes % (segment.end_offset - segment.base_offset + 1):
         return now  # as many records are not as many bytes
+    if read.segment_end <= segment.end_offset or not is_cached(readers.cached, readers.served[slot].cached, read.segment):
+        return now  # fetches may bring otherwise much, or indexes
+    at_once = requests_at_once(inputs, part, replica)
+    if at_once != UNKNOWN and lists.filled[0].reads.count > at_once:
+        return now  # requests may come to be made in one round
     ends = nearer(before, min(replica.local_start, segment.end_offset + 1), replica.leo)
-    for at in every(tier.known):
+    for at in every(tiers.replicas[slot].known):
         ends = nearer(before, ends, tiers.known[at].start_offset)
         ends = nearer(before, ends, tiers.known[at].end_offset + 1)
     for at in every(replica.epochs):

@@ -7,6 +7,7 @@ from emulator.rounds.kafka.constants import NO_EPOCH, NOBODY
 from emulator.rounds.kafka.epochs import end_of_epoch
 from emulator.rounds.kafka.input_records import Inputs, Rules
 from emulator.rounds.kafka.reading.check_reads import account_for, check_reset
+from emulator.rounds.kafka.reading.in_hand import give_up_fetch
 from emulator.rounds.kafka.reading.read_ranges import forget_reads
 from emulator.rounds.kafka.reading.records import (
     EARLIEST,
@@ -62,6 +63,7 @@ def place_reader(
         reader.leader = part.client_leader
         reader.leader_epoch = part.client_epoch
         reader.replica = NOBODY
+        give_up_fetch(reader)
     if reader.position == NO_POSITION or reader.reset_cause != NO_CAUSE:
         find_position(lists, tiers, readers, inputs, part, replicas, reader, rules)
         return True
@@ -182,6 +184,7 @@ def move_to(
     if reader.epoch != NO_EPOCH:
         lose(lists, readers, inputs, part, reader, log_end, cause)
     reader.position = position
+    give_up_fetch(reader)
     reader.epoch = NO_EPOCH
     reader.reset_cause = NO_CAUSE
     reader.goes_on = 0

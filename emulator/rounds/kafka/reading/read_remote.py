@@ -11,7 +11,8 @@ from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, Rules
 from emulator.rounds.kafka.reading.check_reads import check_begin, check_read
 from emulator.rounds.kafka.reading.choose_replica import out_of_range
-from emulator.rounds.kafka.reading.index_cache import bytes_of_indexes, use_index, used_last
+from emulator.rounds.kafka.reading.in_hand import has_in_hand, request_fetch
+from emulator.rounds.kafka.reading.index_cache import bytes_of_indexes, is_cached, use_index, used_last
 from emulator.rounds.kafka.reading.place_reader import committed_end, end_for
 from emulator.rounds.kafka.reading.records import (
     ALONE,
@@ -70,12 +71,14 @@ def ask_remote(
     if rules.reads_within_lineage:
         end = min(end, max(position + 1, end_for(tiers, replica, want, rules)))
         end = min(end, end_of_lineage(lists, tiers, segment, replica, position))
+    segment_end = end
     if want.records_per_round != UNKNOWN:
         end = min(end, position + want.records_per_round)
     read = readers.reads[append(lists.filled[0].reads)]
     read.reader = readers.whole[0].readers.start + reader.number
     read.slot = slot
     read.segment = number
+    read.segment_end = segment_end
     read.end = end
     read.limit_bytes = want.remote_bytes
     if reader.quota_bytes != UNKNOWN:
@@ -123,9 +126,13 @@ def read_remote(
             read.waits = 1
             is_error = cause in (STORE_AWAY, SEGMENT_GONE) or (cause == READER_THREADS and reader.turn == IS_REFUSED)
             give_up(lists, readers, inputs, part, replicas, reader, read.slot, cause, is_error)
+        else:
+            segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
+            read.wanted_end = end_within(segment, reader.position, read.end, read.limit_bytes)
+            read.wanted_bytes = bytes_between(segment, reader.position, read.wanted_end)
     for slot in range(part.slots):
         wait_for_threads(lists, readers, inputs, part, replicas, slot)
-        share_quota(lists, tiers, readers, inputs, part, replicas, slot)
+        share_quota(lists, readers, inputs, part, replicas, slot)
         cached = readers.served[slot].cached
         count, changes, is_alike = cached.count, cached.changes, used_last(readers.cached, cached, readers.reads, reads, slot)
         for at in every(reads):
@@ -155,20 +162,20 @@ def what_store_forbids(tiers: TierLists, inputs: Inputs, reader: Reader, read: R
 def wait_for_threads(
     lists: Lists, readers: ReaderLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int
 ) -> None:
-    """Where reads take time, a broker makes so many in a round: whose last one is longest ago come first.
+    """Where reads take time, a broker serves so many requests in a round: whose last read is longest ago come first.
 
     Of the others so many may wait in its queue, the rest are errors (RemoteStorageThreadPool).
     """
-    reads_per_thread = inputs.scenarios[part.scenario].reads_per_thread
-    if not reads_per_thread:
+    at_once = requests_at_once(inputs, part, replicas[slot])
+    if at_once == UNKNOWN:
         return
     settings, span, reads = inputs.settings[part.settings], inputs.spans[replicas[slot].span], lists.filled[0].reads
-    threads = settings.reader_threads if span.reader_threads == UNKNOWN else span.reader_threads
     queue = settings.reader_queue if span.reader_queue == UNKNOWN else span.reader_queue
-    at_once = threads * reads_per_thread
     for at in every(reads):
-        is_settled = readers.readers[readers.reads[at].reader].turn != ALONE
-        readers.reads[at].is_placed = readers.reads[at].slot != slot or readers.reads[at].waits or is_settled
+        read = readers.reads[at]
+        reader = readers.readers[read.reader]
+        needs_none = reader.turn != ALONE or has_in_hand(reader, slot, read.wanted_end)
+        read.is_placed = read.slot != slot or read.waits or needs_none
     place = 0
     while True:
         first = -1
@@ -189,21 +196,23 @@ def wait_for_threads(
 
 
 @compiled
+def requests_at_once(inputs: Inputs, part: Partition, replica: Replica) -> int:
+    """How many requests a broker serves in a round; UNKNOWN: any number, as reads take no time."""
+    reads_per_thread = inputs.scenarios[part.scenario].reads_per_thread
+    if not reads_per_thread:
+        return UNKNOWN
+    threads = inputs.spans[replica.span].reader_threads
+    return reads_per_thread * (inputs.settings[part.settings].reader_threads if threads == UNKNOWN else threads)
+
+
+@compiled
 def last_round(readers: ReaderLists, at: int) -> int:
     """The round of the last remote read of whose read this is."""
     return readers.readers[readers.reads[at].reader].remote_round
 
 
 @compiled
-def share_quota(
-    lists: Lists,
-    tiers: TierLists,
-    readers: ReaderLists,
-    inputs: Inputs,
-    part: Partition,
-    replicas: Rows[Replica],
-    slot: int,
-) -> None:
+def share_quota(lists: Lists, readers: ReaderLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int) -> None:
     """All parts of a broker's quota rise together up to what each read wants (KIP-956; docs/consumer_rounds.md)."""
     settings, span, reads = inputs.settings[part.settings], inputs.spans[replicas[slot].span], lists.filled[0].reads
     quota = settings.read_quota_bytes if span.read_quota == UNKNOWN else span.read_quota
@@ -213,10 +222,6 @@ def share_quota(
         read.is_placed = read.slot != slot or read.waits
         if not read.is_placed:
             count += 1
-            segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
-            position = readers.readers[read.reader].position
-            read.wanted_end = end_within(segment, position, read.end, read.limit_bytes)
-            read.wanted_bytes = bytes_between(segment, position, read.wanted_end)
             read.granted_bytes = read.wanted_bytes
             reader = readers.readers[read.reader]
             if reader.turn != ALONE:
@@ -247,20 +252,25 @@ def read_segment(
     replicas: Rows[Replica],
     read: RemoteRead,
 ) -> None:
-    """Read what was granted, with the segment's indexes, which the broker has or fetches (RemoteIndexCache)."""
+    """Read what was granted; a request needs the segment's indexes, which the broker has or fetches (RemoteIndexCache)."""
     reader, slot = readers.readers[read.reader], read.slot
     segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
     settings, span = inputs.settings[part.settings], inputs.spans[replicas[slot].span]
     index_bytes = bytes_of_indexes(segment.size_bytes, settings.index_interval_bytes)
     room = settings.index_cache_bytes if span.index_cache_bytes == UNKNOWN else span.index_cache_bytes
-    if use_index(readers.cached, readers.served[slot].cached, read.segment, index_bytes, room):
-        reader.index_hits += 1
-    else:
+    position = reader.position
+    end = end_within(segment, position, read.end, read.granted_bytes)
+    is_request, cached = not has_in_hand(reader, slot, end), readers.served[slot].cached
+    is_kept = is_cached(readers.cached, cached, read.segment)
+    if is_request or is_kept:
+        use_index(readers.cached, cached, read.segment, index_bytes, room)
+    if is_request:
+        request_fetch(segment, reader, read, inputs.wants[reader.want].request_bytes)
+        reader.index_hits += is_kept
+    if is_request and not is_kept:
         reader.index_misses += 1
         reader.index_bytes += index_bytes
         readers.served[slot].downloaded_bytes += index_bytes
-    position = reader.position
-    end = end_within(segment, position, read.end, read.granted_bytes)
     if end < read.wanted_end:
         reader.throttled_rounds += 1
     check_begin(lists, inputs, part, replicas, reader, slot)
@@ -279,5 +289,4 @@ def read_segment(
     reader.remote_round = part.now
     reader.remote_bytes += size_bytes
     readers.served[slot].downloaded_bytes += size_bytes
-    reader.remote_requests += 1
     take_records(lists, readers, inputs, part, replicas, reader, slot, end, epoch, size_bytes)

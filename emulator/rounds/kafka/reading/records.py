@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from emulator.rounds.lists import List
-from emulator.rounds.records import Record, Rows, apart, compared, constant, counter, part_of, scratch
+from emulator.rounds.records import Record, Rows, apart, compared, constant, counter, part_of, scratch, tally
 
 EARLIEST, LATEST, NO_POLICY = -2, -1, -3
 """Where to start or to be reset to, beside an offset; the first two are those of ListOffsets."""
@@ -73,6 +73,8 @@ class Reader(Record):
     reset_cause: int = compared("why its position has to be reset, NO_CAUSE: it has not")
     stopped: int = compared("why it stopped, NO_CAUSE: it did not")
     remote_round: int = counter("round of its last remote read, -1: none")
+    fetched_slot: int = compared("slot that its last remote request went to")
+    fetched_to: int = tally("end of what that brought; what lies from the position up to there is in hand")
     max_lag: int = counter("largest lag at the end of a round in force")
     # The stretch of rounds in which it gets nothing by one cause
     stretch_cause: int = compared("cause, NO_CAUSE: there is none")
@@ -88,10 +90,10 @@ class Reader(Record):
     remote_bytes: int = counter("from remote storage")
     page_cache_requests: int = counter("reads of these")
     disk_requests: int = counter("")
-    remote_requests: int = counter("")
+    remote_requests: int = tally("fetches from remote storage")
     remote_errors: int = counter("remote reads that were refused")
     throttled_rounds: int = counter("rounds in which a quota cut a remote read")
-    index_hits: int = counter("remote reads whose indexes were in the broker's cache")
+    index_hits: int = tally("of these, those whose indexes were in the broker's cache")
     index_misses: int = counter("others")
     index_bytes: int = counter("bytes of indexes fetched")
     follower_bytes: int = counter("bytes read from followers")
@@ -144,13 +146,14 @@ class RemoteRead(Record):
     reader: int = scratch("place of the reader")
     slot: int = scratch("whom it asks")
     segment: int = scratch("number of the segment")
+    segment_end: int = scratch("where it ends however much is wanted: the end of the segment, or of what the replica gives of it")
     end: int = scratch("where it ends at the latest")
     limit_bytes: int = scratch("bytes that it may have, by the reader and the store")
     wanted_end: int = scratch("where it ends within that limit")
     wanted_bytes: int = scratch("bytes up to there")
     granted_bytes: int = scratch("what the quota leaves it")
     waits: int = scratch("1: it is not made")
-    is_placed: int = scratch("1: its place in the broker's queue, or its share, is known")
+    is_placed: int = scratch("1: its place in the broker's queue, or its share, is known, or it needs none")
 
 
 class Unread(Record):

@@ -7,6 +7,7 @@ from emulator.rounds.kafka.constants import CLIENTS_CUT, NOBODY
 from emulator.rounds.kafka.fence_and_elect import is_ready
 from emulator.rounds.kafka.input_records import Inputs, Rules
 from emulator.rounds.kafka.reading.choose_replica import choose_replica
+from emulator.rounds.kafka.reading.in_hand import give_up_fetch
 from emulator.rounds.kafka.reading.place_reader import committed_end, place_reader
 from emulator.rounds.kafka.reading.read_log import read_log
 from emulator.rounds.kafka.reading.read_remote import read_remote
@@ -83,13 +84,14 @@ def note_what_is_sent(served: ReadReplica) -> None:
 def is_in_force(
     lists: Lists, readers: ReaderLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], reader: Reader
 ) -> bool:
-    """Whether the group reads in this round; else a stretch without records ends, and the reader forgets its follower."""
+    """Whether the group reads in this round; else a stretch without records ends, and the reader has no follower nor fetch."""
     while inputs.wants[reader.want + 1].from_round <= part.now:
         reader.want += 1
     if inputs.wants[reader.want].in_force:
         return True
     end_stretch(lists, readers, inputs, part, replicas, reader)
     reader.replica = NOBODY
+    give_up_fetch(reader)
     return False
 
 

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from emulator.engine import group_engine, weighed_engine
 from emulator.errors import InputError
 from emulator.rounds.compiled import is_compiling
-from emulator.rounds.quorums.constants import QUORUM, RAFT
 from emulator.rounds.quorums.play_groups import ENTRY_POINTS
+from emulator.rounds.quorums.protocols import QUORUM, RAFT
 from emulator.scenario.notes import notes_of
 from emulator.scenario.protocols import GROUP_PROTOCOLS
 from emulator.scenario.quorum_configs import GROUP_KEYS

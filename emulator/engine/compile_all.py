@@ -18,7 +18,6 @@ from emulator.engine.ledger_engine import LedgerEngine
 from emulator.engine.warm_up import warm_up
 from emulator.errors import EnvironmentProblem
 from emulator.inputs.arrays import prepare
-from emulator.inputs.quorum_arrays.prepare import NUMBERS
 from emulator.progress import Progress
 from emulator.rounds.bookkeeper.draw_first_ensembles import draw_first_ensembles
 from emulator.rounds.bookkeeper.play_ledgers import play_ledgers
@@ -27,6 +26,7 @@ from emulator.rounds.compiled import WHY_NOT, is_compiling
 from emulator.rounds.compiled_cache import is_cached
 from emulator.rounds.kafka.play_partitions import play_partitions, play_tiered_partitions
 from emulator.rounds.quorums.play_groups import ENTRY_POINTS as OF_GROUPS
+from emulator.rounds.quorums.protocols import PROTOCOLS
 from emulator.scenario import Scenario, load_run
 
 ENTRY_POINTS: list[Callable[..., object]] = [
@@ -78,7 +78,7 @@ cluster = { brokers = 3 }
 topics = [{ name = "t", partitions = 1, replication_factor = 3 }]
 workload = [{ topic = "t", records_per_round = 1 }]
 protocol = "quorum"
-""" + "".join(f'[[variants]]\nname = "{name}"\nprotocol = "{name}"\n' for name in NUMBERS if name != "quorum")
+""" + "".join(f'[[variants]]\nname = "{name}"\nprotocol = "{name}"\n' for name in PROTOCOLS if name != "quorum")
 """A group of each protocol."""
 
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from emulator.scenario import Scenario
 from emulator.scenario.configs import ConfigValue, effective
-from emulator.scenario.protocols import without_mutant
+from emulator.scenario.protocols import group_protocol
 from emulator.scenario.quorum_configs import effective as effective_of_group
-from emulator.scenario.quorums import acks_of, has_groups
+from emulator.scenario.quorums import has_groups
 
 
 def needed_for_writes(scenario: Scenario, config: Mapping[str, ConfigValue], copies: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -21,8 +21,5 @@ def needed_for_writes(scenario: Scenario, config: Mapping[str, ConfigValue], cop
     """
     if not has_groups(scenario.protocol):
         return np.full(len(copies), int(effective(scenario.config, config, "min.insync.replicas")), np.int32)
-    if without_mutant(scenario.protocol) == "pacifica":
-        return np.ones(len(copies), np.int32)
-    told = int(effective_of_group(scenario.config, config, "acks.to.commit"))
-    sizes, place = np.unique(copies, return_inverse=True)
-    return np.array([acks_of(scenario.protocol, n, told or n // 2 + 1) for n in sizes.tolist()], np.int32)[place]
+    told = int(effective_of_group(scenario.config, config, "acks.to.commit")) or copies // 2 + 1
+    return np.full(len(copies), group_protocol(scenario.protocol).acks_of(copies, told, in_sync=1), np.int32)

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from emulator.outcomes.compare import check_groups, groups_sql, same_group, same_partition
+from emulator.rounds.quorums.protocols import ALL, IN_SYNC, MAJORITY, TOLD
+from emulator.scenario.protocols import GROUP_PROTOCOLS, group_protocol
 
-MAJORITY = ("raft", "zab", "viewstamped", "kraft", "hdfs-journal")
-"""Protocols that commit by a majority: 2 f + 1 copies for f failures."""
-IN_SYNC = ("kafka", "pacifica", "primary-backup-sync")
-"""Those that commit when all who are in sync have it: f + 1."""
+
+def _is_one(*acks: str) -> str:
+    """SQL of whether a scenario's protocol is one of groups with these acks, or a mutant of one."""
+    names = ", ".join(f"'{name}'" for name in GROUP_PROTOCOLS if group_protocol(name).acks in acks)
+    return f"s.protocol IN ({names})"
 
 
 def copies_for(failures: int) -> str:
     """SQL of how many copies keep what is committed through so many failures; null: no number, or not by their number alone."""
-    majority = " OR ".join(f"s.protocol LIKE '{name}%'" for name in MAJORITY)
-    in_sync = " OR ".join(f"s.protocol LIKE '{name}%'" for name in IN_SYNC)
-    is_majority = "s.protocol LIKE 'quorum%' AND k.acks_awaited = floor(k.copies / 2)"
-    return f"CASE WHEN {majority} OR ({is_majority}) THEN {2 * failures + 1} WHEN {in_sync} THEN {failures + 1} END"
+    majority = f"{_is_one(MAJORITY)} OR ({_is_one(TOLD)} AND k.acks_awaited = floor(k.copies / 2))"
+    in_sync = f"s.protocol LIKE 'kafka%' OR {_is_one(IN_SYNC, ALL)}"
+    return f"CASE WHEN {majority} THEN {2 * failures + 1} WHEN {in_sync} THEN {failures + 1} END"
 
 
 def protocol_report_sql(by: Sequence[str] = ()) -> str:

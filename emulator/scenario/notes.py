@@ -19,7 +19,7 @@ from emulator.scenario.idle_commands import idle_commands
 from emulator.scenario.ledger_notes import notes_of_ledgers
 from emulator.scenario.ledgers import has_ledgers
 from emulator.scenario.model import Run, Scenario, Topic
-from emulator.scenario.protocols import PARTITIONS, system_of, without_mutant
+from emulator.scenario.protocols import PARTITIONS, group_protocol, system_of
 from emulator.scenario.quorums import has_groups, idle_faults, idle_keys
 from emulator.scenario.round_notes import notes_of_rounds
 from emulator.scenario.start_notes import notes_of_start
@@ -106,7 +106,7 @@ def _notes(scenario: Scenario) -> Iterator[str]:
 def _pre_vote(scenario: Scenario) -> Iterator[str]:
     """KRaft has asked before every election since Kafka 4.0 (KIP-996), ours does where it is told to."""
     is_given = any(PRE_VOTE in config for config in (scenario.config, *(topic.config for topic in scenario.topics)))
-    if without_mutant(scenario.protocol) == "kraft" and not is_given:
+    if group_protocol(scenario.protocol).fetches and not is_given:
         yield f"{scenario.protocol} stands for elections without asking first, as before Kafka 4.0: {PRE_VOTE} = true asks"
 
 

@@ -1,12 +1,15 @@
 """The protocols that scenarios may name, and in what rules each differs from today's Kafka, BookKeeper or Raft.
 
 A mutant is the system without one guard. What a rule is: class Rules in emulator/rounds/kafka/input_records.py and
-emulator/rounds/bookkeeper/inputs.py; docs/kafka_rounds.md, docs/tiered_rounds.md, docs/bookkeeper_rounds.md have its step.
+emulator/rounds/bookkeeper/inputs.py; docs/kafka_rounds.md, docs/tiered_rounds.md, docs/bookkeeper_rounds.md have its step. What
+each protocol of groups is: emulator/rounds/quorums/protocols.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+
+from emulator.rounds.quorums import protocols as of_groups
 
 TIER_GUARDS = (
     "below_last_stable", "wait_for_lag", "finished_counts", "within_lineage", "forget_on_truncation", "copy_before_delete",
@@ -68,65 +71,10 @@ LEDGER_PROTOCOLS: Mapping[str, str | None] = {
 }
 """Protocol of ledgers -> the guard that it lacks; none of BookKeeper itself."""
 
-_RAFT_MUTANT, _QUORUM_MUTANT, _PACIFICA_MUTANT = "raft-mutant-", "quorum-mutant-", "pacifica-mutant-"
-_ZAB_MUTANT, _KRAFT_MUTANT, _VIEWSTAMPED_MUTANT = "zab-mutant-", "kraft-mutant-", "viewstamped-mutant-"
-_HDFS_MUTANT = "hdfs-journal-mutant-"
-
 GROUP_PROTOCOLS: Mapping[str, str | None] = {
-    "quorum": None,
-    "raft": None,
-    _RAFT_MUTANT + "commit-of-older-term": "own_term_commits",
-    _RAFT_MUTANT + "vote-without-comparing-logs": "compare_logs",
-    _RAFT_MUTANT + "votes-twice": "one_vote",
-    _RAFT_MUTANT + "vote-forgotten": "keep_vote",
-    _RAFT_MUTANT + "append-without-previous": "check_previous",
-    _RAFT_MUTANT + "older-leader-followed": "refuse_older_term",
-    _RAFT_MUTANT + "joint-by-new-majority-alone": "both_majorities",
-    _RAFT_MUTANT + "changes-before-the-last-is-committed": "wait_for_change",
-    _RAFT_MUTANT + "changes-before-a-commit-of-its-term": "own_term_first",
-    _QUORUM_MUTANT + "elected-without-comparing-logs": "compare_logs",
-    _QUORUM_MUTANT + "append-without-previous": "check_previous",
-    _QUORUM_MUTANT + "older-leader-followed": "refuse_older_term",
-    "primary-backup-sync": None,
-    "primary-backup-async": None,
-    "pacifica": None,
-    _PACIFICA_MUTANT + "lease-without-clock-bound": "leases_expire",
-    _PACIFICA_MUTANT + "any-version": "check_version",
-    _PACIFICA_MUTANT + "commit-before-all-prepared": "all_prepared",
-    _PACIFICA_MUTANT + "added-before-caught-up": "catch_up_first",
-    _PACIFICA_MUTANT + "prepare-without-previous": "check_previous",
-    "viewstamped": None,
-    _VIEWSTAMPED_MUTANT + "own-log": "compare_logs",
-    _VIEWSTAMPED_MUTANT + "longest-log": "current_epoch_first",
-    _VIEWSTAMPED_MUTANT + "view-without-quorum": "quorum_of_changes",
-    _VIEWSTAMPED_MUTANT + "older-primary-followed": "refuse_older_term",
-    _VIEWSTAMPED_MUTANT + "returns-with-nothing": "recover_first",
-    _VIEWSTAMPED_MUTANT + "recovers-from-any-primary": "quorum_of_answers",
-    "kraft": None,
-    _KRAFT_MUTANT + "high-watermark-at-epoch-start": "beyond_epoch_start",
-    _KRAFT_MUTANT + "vote-without-comparing-logs": "compare_logs",
-    _KRAFT_MUTANT + "votes-twice": "one_vote",
-    _KRAFT_MUTANT + "vote-forgotten": "keep_vote",
-    _KRAFT_MUTANT + "fetch-without-epoch": "check_previous",
-    _KRAFT_MUTANT + "older-leader-followed": "refuse_older_term",
-    _KRAFT_MUTANT + "voters-change-before-the-last-is-committed": "wait_for_change",
-    _KRAFT_MUTANT + "voters-change-before-a-commit-of-its-epoch": "own_term_first",
-    "zab": None,
-    _ZAB_MUTANT + "own-history": "compare_logs",
-    _ZAB_MUTANT + "history-by-zxid-alone": "current_epoch_first",
-    _ZAB_MUTANT + "established-without-acks": "acks_of_new_leader",
-    _ZAB_MUTANT + "history-not-cut": "cut_history",
-    _ZAB_MUTANT + "promise-forgotten": "keep_vote",
-    _ZAB_MUTANT + "older-leader-followed": "refuse_older_term",
-    "hdfs-journal": None,
-    _HDFS_MUTANT + "older-writer-served": "refuse_older_term",
-    _HDFS_MUTANT + "promise-forgotten": "keep_vote",
-    _HDFS_MUTANT + "own-segment": "compare_logs",
-    _HDFS_MUTANT + "longest-segment": "current_epoch_first",
-    _HDFS_MUTANT + "accepted-recovery-forgotten": "accepted_counts",
-    _HDFS_MUTANT + "recovered-without-acks": "acks_of_new_leader",
-    _HDFS_MUTANT + "accepted-by-length": "same_content",
-    _HDFS_MUTANT + "started-before-finalized": "finalize_first",
+    name: guard
+    for base, own in of_groups.PROTOCOLS.items()
+    for name, guard in {base: None, **{f"{base}-mutant-{end}": guard for end, guard in own.mutants.items()}}.items()
 }
 """Protocol of groups, which commit by quorums -> the guard that it lacks (docs/quorum_rounds.md), if it is a mutant."""
 
@@ -134,6 +82,11 @@ GROUP_PROTOCOLS: Mapping[str, str | None] = {
 def without_mutant(protocol: str) -> str:
     """The protocol of which a mutant is one; itself if it is none."""
     return protocol.partition("-mutant-")[0]
+
+
+def group_protocol(protocol: str) -> of_groups.Protocol:
+    """What a protocol of groups is, or the one of which it is a mutant."""
+    return of_groups.PROTOCOLS[without_mutant(protocol)]
 
 
 PARTITIONS, LEDGERS, GROUPS = "partitions", "ledgers", "groups"

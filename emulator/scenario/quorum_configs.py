@@ -15,20 +15,8 @@ MOST_DELAY_MS = 3_600_000
 ACKS, COMPARED = "acks.to.commit", "logs.compared"
 OF_QUORUM = (ACKS, COMPARED)
 """Those that are about a topic's replicas."""
-ON_DISK = ("quorum", "raft", "kraft", "zab", "pacifica", "primary-backup-sync", "primary-backup-async", "hdfs-journal")
-"""Protocols that keep a log on a disk."""
-MEANT_FOR: Mapping[str, tuple[str, ...]] = {
-    ACKS: ("quorum",),
-    COMPARED: ("quorum",),
-    "election.jitter.ms": ("raft", "kraft"),
-    "pre.vote": ("raft", "kraft"),
-    "check.quorum": ("raft",),
-    "members.change": ("raft",),
-    "lease.period.ms": ("pacifica",),
-    "log.roll.period.ms": ("hdfs-journal",),
-    **dict.fromkeys(("flush", "flush.interval.ms", "fsync.ms", "records.per.fsync"), ON_DISK),
-}
-"""Key -> the protocols that it means something for; those that are not here mean something for all."""
+OF_DISKS = ("flush", "flush.interval.ms", "fsync.ms", "records.per.fsync")
+"""Those that are about a log on a disk."""
 
 
 def _key(name: str, kind: type, default: ConfigValue, span: tuple[int, int] | None = None) -> ConfigKey:

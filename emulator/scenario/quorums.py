@@ -9,18 +9,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from emulator.rounds.quorums.protocols import PROTOCOLS
 from emulator.scenario.commands import COMMAND_KINDS, CommandKind, check_config
 from emulator.scenario.configs import ConfigValue
 from emulator.scenario.model import Command, Topic
 from emulator.scenario.places import Places
-from emulator.scenario.protocols import GROUP_PROTOCOLS, without_mutant
-from emulator.scenario.quorum_configs import GROUP_KEYS, MEANT_FOR, MOST_SERVERS, OF_QUORUM, effective
+from emulator.scenario.protocols import GROUP_PROTOCOLS, group_protocol
+from emulator.scenario.quorum_configs import GROUP_KEYS, MOST_SERVERS, OF_DISKS, OF_QUORUM, effective
 from emulator.scenario.rates import EVEN_ALLOWED
 
 UNUSED = ("consumers", "initial", "initial_file", "remote_storage")
 """Tables that groups have no use for."""
-COMMANDS_OF = {"raft": ("reassign", "preferred_leader_election"), "kraft": ("reassign",)}
-"""Protocols whose groups have commands -> their kinds."""
 UNUSED_OF_CLUSTER = (
     *("import", "scale", "network_bytes_per_second", "disk_bytes_per_second", "page_cache_bytes", "quota_window_rounds"),
     *("fetch_round_trip_ms", "fetch_bytes_per_second", "fetches_per_round", "features", "session_timeout_rounds"),
@@ -31,10 +30,7 @@ FAULTS_OF_GROUPS = (
     "disk_loss", "power_loss", "broker_crash", "rack_loss", "controlled_shutdown", "broker_pause", "isolation", "link_cut",
     "controller_loss", "slow_link",
 )  # fmt: skip
-"""Kinds of faults that groups know; controller_loss is about who is outside the group, in those of OUTSIDE."""
-
-OUTSIDE = ("quorum", "primary-backup-sync", "primary-backup-async", "pacifica", "hdfs-journal")
-"""Protocols in which somebody outside the group says who leads."""
+"""Kinds of faults that groups know; controller_loss is about who is outside the group, an elector."""
 
 
 def has_groups(protocol: str) -> bool:
@@ -42,24 +38,17 @@ def has_groups(protocol: str) -> bool:
     return protocol in GROUP_PROTOCOLS
 
 
-def acks_of(protocol: str, copies: int, acks: int) -> int:
-    """Servers that must have a record: what `quorum` is told, all or one of a primary with backups, else a majority."""
-    named = {"quorum": acks, "primary-backup-sync": copies, "primary-backup-async": 1}
-    return named.get(without_mutant(protocol), copies // 2 + 1)
-
-
 def group_commands(protocol: str) -> Mapping[str, CommandKind]:
     """The commands that groups of a protocol have."""
-    return {kind: COMMAND_KINDS[kind] for kind in COMMANDS_OF.get(without_mutant(protocol), ())}
+    return {kind: COMMAND_KINDS[kind] for kind in group_protocol(protocol).commands}
 
 
 def refuse_unused_by_groups(places: Places, protocol: str) -> None:
     """Raises InputError for the first table or key that groups have no use for."""
     allowed = "it with one of Kafka's protocols"
     if places.data.get("commands") and not group_commands(protocol):
-        raise places.error(
-            ("commands",), f"groups of {protocol} have no use for it", f"{allowed}, or reassign with raft or kraft"
-        )
+        others = " or ".join(name for name, own in PROTOCOLS.items() if "reassign" in own.commands)
+        raise places.error(("commands",), f"groups of {protocol} have no use for it", f"{allowed}, or reassign with {others}")
     for key in UNUSED:
         if places.data.get(key):
             raise places.error((key,), "groups have no use for it", allowed)
@@ -125,13 +114,14 @@ def refuse_other_workload(places: Places, workload: pa.Table) -> None:
 
 def idle_keys(protocol: str, configs: Sequence[Mapping[str, ConfigValue]]) -> list[str]:
     """Keys that are given and mean nothing for a protocol."""
-    own = without_mutant(protocol)
-    return [key for config in configs for key in config if own not in MEANT_FOR.get(key, (own,))]
+    own = group_protocol(protocol)
+    idle = {key for other in PROTOCOLS.values() for key in other.keys}.difference(own.keys)
+    return [key for config in configs for key in config if key in idle or (key in OF_DISKS and not own.on_disk)]
 
 
 def idle_faults(protocol: str, faults: pa.Table, round_ms: int) -> list[str]:
     """Kinds of faults that are given and change nothing for a protocol of groups."""
-    known = FAULTS_OF_GROUPS if without_mutant(protocol) in OUTSIDE else set(FAULTS_OF_GROUPS) - {"controller_loss"}
+    known = FAULTS_OF_GROUPS if group_protocol(protocol).elector else set(FAULTS_OF_GROUPS) - {"controller_loss"}
     idle = {kind for kind in faults.column("kind").to_pylist() if kind not in known}
     slow = faults.filter(pc.equal(faults.column("kind"), "slow_link"))
     if slow.num_rows and not pc.all(pc.greater_equal(pc.fill_null(slow.column("round_trip_ms"), 0), round_ms)).as_py():

@@ -15,22 +15,7 @@ from emulator.inputs.quorum_arrays.servers import ServerArrays, Spans
 from emulator.inputs.quorum_arrays.start import start_groups
 from emulator.inputs.workload_rows import WorkloadRow, rows_by_member, rows_of_topic
 from emulator.rounds.draws import key_of_seed
-from emulator.rounds.quorums.constants import (
-    FOREVER,
-    GEOMETRIC,
-    HDFS_JOURNAL,
-    KRAFT,
-    NEVER_FLUSHED,
-    NO_LIMIT,
-    PACIFICA,
-    PRIMARY_BACKUP_ASYNC,
-    PRIMARY_BACKUP_SYNC,
-    QUORUM,
-    RAFT,
-    UNIFORM,
-    VIEWSTAMPED,
-    ZAB,
-)
+from emulator.rounds.quorums.constants import FOREVER, GEOMETRIC, NEVER_FLUSHED, NO_LIMIT, UNIFORM
 from emulator.rounds.quorums.inputs import (
     ElectorSpan,
     Inputs,
@@ -49,9 +34,8 @@ from emulator.rounds.records import fields_of, rows
 from emulator.scenario import Scenario
 from emulator.scenario.configs import ConfigValue
 from emulator.scenario.model import Topic
-from emulator.scenario.protocols import GROUP_PROTOCOLS, without_mutant
-from emulator.scenario.quorum_configs import EVERY_WRITE, INTERVAL, ON_DISK, ONE_AT_A_TIME, TAILED, effective
-from emulator.scenario.quorums import acks_of
+from emulator.scenario.protocols import GROUP_PROTOCOLS, group_protocol
+from emulator.scenario.quorum_configs import EVERY_WRITE, INTERVAL, ONE_AT_A_TIME, TAILED, effective
 
 ROUND_OF_SERVER = 2.0
 """What a round of a server costs, in replica-rounds of Kafka (engine/blocks.py)."""
@@ -100,12 +84,12 @@ class PreparedGroups:
                 present = brokers_of >= 0
                 own: Any = rows(Group, topic.partitions)
                 own.number = np.arange(first, first + topic.partitions)
-                own.protocol = NUMBERS[without_mutant(scenario.protocol)]
+                own.protocol = group_protocol(scenario.protocol).number
                 own.scenario, own.copies, own.end, own.elector_span = number, present.sum(axis=1), scenario.rounds, elector
                 for copies in np.unique(own.copies):
                     settings = settings_of(scenario, topic.config, int(copies))
                     own.settings[own.copies == copies] = gathered["settings"].put((tuple(settings.values()),))
-                    own.acks[own.copies == copies] = acks_of(scenario.protocol, int(copies), settings["acks"])
+                    own.acks[own.copies == copies] = settings["acks"]
                 rows_here = rows_of_topic(scenario, topic.name, topic.partitions)
                 by_group = rows_by_member(rows_here, np.arange(topic.partitions))
                 own.workload = [gathered["workload"].put(workload_spans(mine, scenario.rounds)) for mine in by_group]
@@ -173,37 +157,24 @@ def read_group_block(payload: Any) -> Block:
     return Block(start_groups(groups, *servers), inputs)
 
 
-NUMBERS: Mapping[str, int] = {
-    "quorum": QUORUM,
-    "raft": RAFT,
-    "primary-backup-sync": PRIMARY_BACKUP_SYNC,
-    "primary-backup-async": PRIMARY_BACKUP_ASYNC,
-    "pacifica": PACIFICA,
-    "zab": ZAB,
-    "kraft": KRAFT,
-    "viewstamped": VIEWSTAMPED,
-    "hdfs-journal": HDFS_JOURNAL,
-}
-"""Protocol -> Rules.protocol."""
-
-
 def rules_of(protocol: str) -> tuple[int, ...]:
     """A row of Rules."""
-    lacking = GROUP_PROTOCOLS[protocol]
-    guards = [name for name in fields_of(Rules) if name != "protocol"]
-    return (NUMBERS[without_mutant(protocol)], *(int(name != lacking) for name in guards))
+    return tuple(int(name != GROUP_PROTOCOLS[protocol]) for name in fields_of(Rules))
 
 
 def settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], copies: int) -> dict[str, int]:
     """Fields of records.Settings by name, of a topic's groups of so many servers. Begun rounds count."""
-    round_ms, majority, own = scenario.round_ms, copies // 2 + 1, without_mutant(scenario.protocol)
+    round_ms, majority, own = scenario.round_ms, copies // 2 + 1, group_protocol(scenario.protocol)
+
+    def text(key: str) -> ConfigValue:
+        return effective(scenario.config, config, key)
 
     def value(key: str) -> int:
-        return int(effective(scenario.config, config, key))
+        return int(text(key))
 
-    flush = effective(scenario.config, config, "flush")
+    flush, fsync_ms = text("flush"), value("fsync.ms") if own.on_disk else 0
     return {
-        "acks": value("acks.to.commit") or majority,
+        "acks": own.acks_of(copies, told=value("acks.to.commit") or majority, in_sync=copies),
         "compared": value("logs.compared") or majority,
         "timeout_rounds": max(2, -(-value("election.timeout.ms") // round_ms)),
         "lease_rounds": max(2, -(-(value("lease.period.ms") or value("election.timeout.ms")) // round_ms)),
@@ -213,13 +184,13 @@ def settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], copies: i
         "max_entries": value("max.entries.per.append") or NO_LIMIT,
         "round_ms": round_ms,
         "flush_ms": 1 if flush == EVERY_WRITE else value("flush.interval.ms") if flush == INTERVAL else NEVER_FLUSHED,
-        "fsync_rounds": value("fsync.ms") // round_ms if flush == EVERY_WRITE and own in ON_DISK else 0,
-        "records_limit": records_a_round(value("records.per.fsync"), value("fsync.ms") if own in ON_DISK else 0, round_ms, flush),
+        "fsync_rounds": fsync_ms // round_ms if flush == EVERY_WRITE else 0,
+        "records_limit": records_a_round(value("records.per.fsync"), fsync_ms, round_ms, flush),
         "delay_rounds": value("delay.ms") // round_ms,
         "delay_percent": value("delay.jitter.percent"),
-        "delay_shape": GEOMETRIC if effective(scenario.config, config, "delay.distribution") == TAILED else UNIFORM,
+        "delay_shape": GEOMETRIC if text("delay.distribution") == TAILED else UNIFORM,
         "roll_rounds": -(-value("log.roll.period.ms") // round_ms),
-        "one_at_a_time": own == "kraft" or effective(scenario.config, config, "members.change") == ONE_AT_A_TIME,
+        "one_at_a_time": "members.change" not in own.keys or text("members.change") == ONE_AT_A_TIME,
     }
 
 

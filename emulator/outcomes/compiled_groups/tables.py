@@ -10,19 +10,9 @@ import pyarrow as pa
 from emulator.outcomes.compiled.columns import lists_of, nullable, table_of, texts_at
 from emulator.outcomes.compiled_ledgers.names import LedgerNames
 from emulator.rounds.packed import entries_of
-from emulator.rounds.quorums.constants import (
-    EVENT_KINDS,
-    INVARIANTS,
-    KRAFT,
-    MAX_SERVERS,
-    NO_ENTRY,
-    NO_FAULT,
-    NO_TERM,
-    NOBODY,
-    PACIFICA,
-    RAFT,
-)
+from emulator.rounds.quorums.constants import EVENT_KINDS, INVARIANTS, MAX_SERVERS, NO_ENTRY, NO_FAULT, NO_TERM, NOBODY
 from emulator.rounds.quorums.play_block import Told
+from emulator.rounds.quorums.protocols import PROTOCOLS, WITH_LEASES
 from emulator.rounds.quorums.records import Latency, Leadership
 from emulator.rounds.quorums.state import State
 from emulator.table_columns.arrow_columns import arrow_schema
@@ -79,13 +69,15 @@ def group_columns(state: State) -> dict[str, Any]:
     fields = [kind.value_type.field(at) for at in range(2)]
     of_waits = [pa.array(np.asarray(waits[field.name])[order]).cast(field.type) for field in fields]
     members, voters = sizes_of(np.asarray(groups.members)), sizes_of(np.asarray(groups.voters))
-    needed = np.where(np.isin(groups.protocol, (RAFT, KRAFT)), voters // 2 + 1, groups.acks)
+    needed = np.zeros(len(groups), np.int64)
+    for own in PROTOCOLS.values():
+        np.copyto(needed, own.acks_of(voters, groups.acks, members), where=groups.protocol == own.number)
     configurations = np.diff(state.configurations.offsets)
     workload = np.asarray(groups.workload_records)
     mean = np.asarray(groups.workload_bytes) / np.maximum(workload, 1)
     return {
         "copies": voters,
-        "acks_needed": np.where(groups.protocol == PACIFICA, members, needed),
+        "acks_needed": needed,
         "record_bytes": pa.array(mean, pa.float64(), mask=workload == 0),
         "sent_entries": groups.sent_entries,
         "written_entries": groups.appended + groups.elections + configurations + groups.sent_entries,
@@ -127,7 +119,7 @@ def holders_of(state: Any, committed: np.ndarray) -> tuple[np.ndarray, np.ndarra
     group, _ = places_of(state)
     servers, groups = state.servers, state.groups
     has = (np.asarray(servers.end) >= committed[group]) & in_masks(state, np.asarray(groups.voters))
-    has = np.where(np.asarray(groups.protocol)[group] == PACIFICA, in_masks(state, np.asarray(groups.members)), has)
+    has = np.where(np.isin(groups.protocol, WITH_LEASES)[group], in_masks(state, np.asarray(groups.members)), has)
     order = np.lexsort((state.servers.broker[has], group[has]))
     return np.asarray(state.servers.broker[has])[order], np.bincount(group[has], minlength=len(state.groups))
 

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import append
-from emulator.rounds.quorums.constants import (
-    CONFIGURATION,
-    KRAFT,
-    LEADER,
-    NO_ENTRY,
-    NO_FAULT,
-    NO_LIMIT,
-    NOBODY,
-    REASSIGNMENT_COMPLETED,
-)
+from emulator.rounds.quorums.constants import CONFIGURATION, LEADER, NO_ENTRY, NO_FAULT, NO_LIMIT, NOBODY, REASSIGNMENT_COMPLETED
 from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
 from emulator.rounds.quorums.kraft.resign import end_epoch
 from emulator.rounds.quorums.latency import note_appended
@@ -21,6 +12,7 @@ from emulator.rounds.quorums.lead import follow
 from emulator.rounds.quorums.links import leader_of_clients, runs
 from emulator.rounds.quorums.log import append_entries
 from emulator.rounds.quorums.members import last_configuration
+from emulator.rounds.quorums.protocols import WITH_FETCHES
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.tell import tell
 
@@ -97,7 +89,7 @@ def has_caught_up(lists: Lists, group: Group, settings: Settings, slot: int, joi
             continue
         peer = lists.peers[slot * group.copies + other]
         begins = not leader.joining >> other & 1
-        if group.protocol == KRAFT:
+        if group.protocol in WITH_FETCHES:
             if begins:
                 peer.catch_up_to = NO_LIMIT
                 peer.caught_up = 0
@@ -152,6 +144,6 @@ def end_changes(lists: Lists, group: Group, settings: Settings) -> None:
             tell(lists, group, REASSIGNMENT_COMPLETED, slot, leader.term, own.entry, NO_ENTRY, NO_FAULT)
         if not own.members >> slot & 1:
             follow(lists, group, slot)
-            if group.protocol == KRAFT:
+            if group.protocol in WITH_FETCHES:
                 end_epoch(lists, group, settings, slot)
             leader.leader = NOBODY

@@ -10,8 +10,6 @@ from emulator.rounds.quorums.constants import (
     LOG_MATCHING,
     NO_ENTRY,
     NOBODY,
-    PACIFICA,
-    RECONFIGURATION_INVARIANT,
     STATE_MACHINE_SAFETY,
 )
 from emulator.rounds.quorums.log import end_of_run, first_other_entry, last_shared_term, run_of
@@ -32,8 +30,7 @@ def check_election(lists: Lists, group: Group, slot: int) -> None:
         if lacks != NO_ENTRY and (missing == NO_ENTRY or lacks < missing):
             missing = lacks
     if missing != NO_ENTRY:
-        invariant = RECONFIGURATION_INVARIANT if group.protocol == PACIFICA else LEADER_COMPLETENESS
-        witness(lists, group, invariant, slot, NOBODY, missing)
+        witness(lists, group, LEADER_COMPLETENESS, slot, NOBODY, missing)
 
 
 @compiled

@@ -26,9 +26,6 @@ UNHEARD = DOWN | PAUSED | ISOLATED
 UNSERVED = DOWN | PAUSED | CLIENTS_CUT
 """Clients don't reach it."""
 
-QUORUM, RAFT, PRIMARY_BACKUP_SYNC, PRIMARY_BACKUP_ASYNC, PACIFICA, ZAB, KRAFT, VIEWSTAMPED, HDFS_JOURNAL = range(9)
-"""Protocols."""
-
 FOLLOWER, CANDIDATE, LEADER, RECOVERING = range(4)
 ROLES = ("follower", "candidate", "leader", "recovering")
 

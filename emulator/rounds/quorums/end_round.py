@@ -6,11 +6,12 @@ from emulator.rounds.compiled import compiled
 from emulator.rounds.leaps import is_due
 from emulator.rounds.lists import every, last
 from emulator.rounds.quorums.check_invariants import check_invariants
-from emulator.rounds.quorums.constants import KRAFT, LEADER, LEADER_LOST, NEVER_FLUSHED, NOBODY, RAFT, RECOVERING
+from emulator.rounds.quorums.constants import LEADER, LEADER_LOST, NEVER_FLUSHED, NOBODY, RECOVERING
 from emulator.rounds.quorums.inputs import Settings
 from emulator.rounds.quorums.links import leader_of_clients, runs
 from emulator.rounds.quorums.log import end_of_run, run_of
 from emulator.rounds.quorums.members import configurations_among, everybody, last_configuration
+from emulator.rounds.quorums.protocols import WITH_VOTES
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.tell import tell_of_server
 
@@ -75,7 +76,7 @@ def finish(lists: Lists, group: Group) -> None:
         group.acked_lost += missing(lists, group, at, leadership.acked_to, had_from, had_to)
         group.committed_lost += missing(lists, group, at, leadership.committed_to, had_from, had_to)
     group.voters = everybody(group)
-    if group.protocol in (RAFT, KRAFT):
+    if group.protocol in WITH_VOTES:
         at = last_configuration(lists, group, lists.leaderships[last(group.leaderships)].slot)
         group.voters = group.initial if at == NOBODY else lists.configurations[at].members
 

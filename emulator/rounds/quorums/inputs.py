@@ -8,9 +8,8 @@ from emulator.rounds.records import Record, Rows, constant
 
 
 class Rules(Record):
-    """The protocol, and the guards that mutants lack; the numbers are the steps of docs/quorum_rounds.md."""
+    """The guards that mutants lack; the numbers are the steps of docs/quorum_rounds.md."""
 
-    protocol: int = constant("QUORUM, RAFT, ...")
     own_term_commits: int = constant("5: an entry of its own term commits, with all before it; else any that A servers have")
     compare_logs: int = constant("2: votes, and the elector, look at who has the more complete log")
     one_vote: int = constant("2: a server votes once a term")

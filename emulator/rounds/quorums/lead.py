@@ -12,14 +12,13 @@ from emulator.rounds.quorums.constants import (
     COMMITTED_LOST,
     ELECTION,
     FOLLOWER,
-    KRAFT,
     LEADER,
     NO_FAULT,
     NOBODY,
-    RAFT,
     STEP_DOWN,
 )
 from emulator.rounds.quorums.log import append_entries, end_of_run, run_of
+from emulator.rounds.quorums.protocols import WITH_FETCHES, WITH_VOTES
 from emulator.rounds.quorums.records import Group, Leadership, Lists
 from emulator.rounds.quorums.tell import tell, tell_of_server
 
@@ -31,7 +30,7 @@ def take_term(lists: Lists, group: Group, slot: int, term: int) -> None:
     Source: Raft 5.1; QuorumState.transitionToUnattached.
     """
     server = lists.servers[slot]
-    if group.protocol == KRAFT and server.leader not in (NOBODY, slot):
+    if group.protocol in WITH_FETCHES and server.leader not in (NOBODY, slot):
         server.heard_round = group.now
     follow(lists, group, slot)
     server.term = term
@@ -48,7 +47,7 @@ def follow(lists: Lists, group: Group, slot: int) -> None:
     server = lists.servers[slot]
     if server.role == LEADER:
         tell_of_server(lists, group, STEP_DOWN, slot, server.term, server.cause)
-        if group.protocol in (RAFT, KRAFT):
+        if group.protocol in WITH_VOTES:
             server.heard_round = group.now
     server.role = FOLLOWER
     server.hands_over = 0

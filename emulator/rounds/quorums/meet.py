@@ -10,9 +10,10 @@ import numpy as np
 
 from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.lists import every
-from emulator.rounds.quorums.constants import FOREVER, HDFS_JOURNAL, LEADER, NO_LIMIT
+from emulator.rounds.quorums.constants import FOREVER, LEADER, NO_LIMIT
 from emulator.rounds.quorums.drift import Words
 from emulator.rounds.quorums.inputs import Settings
+from emulator.rounds.quorums.protocols import WITH_SEGMENTS
 from emulator.rounds.quorums.records import Group, Leadership, Lists, Message, Peer, Server
 from emulator.rounds.records import word_of
 
@@ -80,7 +81,7 @@ def put_counters(lists: Lists, group: Group, settings: Settings, drift: Words, p
         count = put(points, count, server.commit, drift.servers[slot, COMMIT])
         if most < NO_LIMIT:
             count = put(points, count, server.end + most, drift.servers[slot, END])
-        if group.protocol == HDFS_JOURNAL:
+        if group.protocol in WITH_SEGMENTS:
             count = put(points, count, server.segment, 0)
         for other in range(group.copies if server.role == LEADER else 0):
             pair = slot * group.copies + other

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.lists import every
-from emulator.rounds.quorums.constants import KRAFT, MAX_SERVERS, NOBODY
+from emulator.rounds.quorums.constants import MAX_SERVERS, NOBODY
 from emulator.rounds.quorums.inputs import Rules
 from emulator.rounds.quorums.log import end_of_run, run_of
+from emulator.rounds.quorums.protocols import WITH_FETCHES
 from emulator.rounds.quorums.records import Configuration, Group, Lists
 
 
@@ -99,7 +100,7 @@ def may_stand(lists: Lists, group: Group, slot: int) -> bool:
     last, was = lists.configurations[at], group.initial
     if (last.before | last.members) >> slot & 1:
         return True
-    if group.protocol == KRAFT:  # KIP-853: who is no voter by its log is an observer
+    if group.protocol in WITH_FETCHES:  # KIP-853: who is no voter by its log is an observer
         return False
     for other in every(group.configurations):
         own = lists.configurations[other]

@@ -10,7 +10,16 @@ import numpy as np
 from emulator.rounds.calls import DONE, OUTPUT_FULL, SCRATCH_FULL
 from emulator.rounds.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.packed import load, store
-from emulator.rounds.quorums.constants import (
+from emulator.rounds.quorums.drift import Words as GroupWords
+from emulator.rounds.quorums.drift import is_quiet
+from emulator.rounds.quorums.end_round import finish
+from emulator.rounds.quorums.hdfs_journal.play_hdfs_journal_round import play_hdfs_journal_round
+from emulator.rounds.quorums.inputs import Inputs
+from emulator.rounds.quorums.kraft.play_kraft_round import play_kraft_round
+from emulator.rounds.quorums.leap import horizon, leap
+from emulator.rounds.quorums.pacifica.play_pacifica_round import play_pacifica_round
+from emulator.rounds.quorums.primary_backup.play_primary_backup_round import play_primary_backup_round
+from emulator.rounds.quorums.protocols import (
     HDFS_JOURNAL,
     KRAFT,
     PACIFICA,
@@ -21,15 +30,6 @@ from emulator.rounds.quorums.constants import (
     VIEWSTAMPED,
     ZAB,
 )
-from emulator.rounds.quorums.drift import Words as GroupWords
-from emulator.rounds.quorums.drift import is_quiet
-from emulator.rounds.quorums.end_round import finish
-from emulator.rounds.quorums.hdfs_journal.play_hdfs_journal_round import play_hdfs_journal_round
-from emulator.rounds.quorums.inputs import Inputs
-from emulator.rounds.quorums.kraft.play_kraft_round import play_kraft_round
-from emulator.rounds.quorums.leap import horizon, leap
-from emulator.rounds.quorums.pacifica.play_pacifica_round import play_pacifica_round
-from emulator.rounds.quorums.primary_backup.play_primary_backup_round import play_primary_backup_round
 from emulator.rounds.quorums.quorum.play_quorum_round import play_quorum_round
 from emulator.rounds.quorums.raft.play_raft_round import play_raft_round
 from emulator.rounds.quorums.records import Group, Lists

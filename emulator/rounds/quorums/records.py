@@ -145,7 +145,7 @@ class Group(Record):
     settings: int = constant("place of its settings")
     protocol: int = constant("QUORUM, RAFT, ...")
     copies: int = constant("N, its servers")
-    acks: int = constant("servers that must have a record, the leader among them; of PacificA those of the configuration")
+    acks: int = constant("servers that must have a record, the leader among them, if its members stay those of the start")
     workload_records: int = constant("records of its workload in all")
     workload_bytes: int = constant("their bytes")
     first_server: int = constant("place of its first server in the block")

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every
-from emulator.rounds.quorums.constants import (
-    LEADER,
-    LEADER_APPEND_ONLY,
-    NOBODY,
-    PACIFICA,
-    STATE_MACHINE_SAFETY,
-    TRUNCATE,
-)
+from emulator.rounds.quorums.constants import LEADER, LEADER_APPEND_ONLY, NOBODY, STATE_MACHINE_SAFETY, TRUNCATE
 from emulator.rounds.quorums.flight import forget_arrived, give_up, is_there, takes_rounds, write_to_disk
 from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
 from emulator.rounds.quorums.lead import follow, take_term
 from emulator.rounds.quorums.links import gets_through, runs
 from emulator.rounds.quorums.log import copy_entries, cut, end_up_to_term, first_other_term, term_before
 from emulator.rounds.quorums.members import audience_of
+from emulator.rounds.quorums.protocols import WITH_LEASES
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.tell import tell, witness
 
@@ -89,7 +83,7 @@ def take_append(
         take_term(lists, group, other, leader.term)
     else:
         follow(lists, group, other)
-    if group.protocol == PACIFICA:  # a beacon says what the configuration is
+    if group.protocol in WITH_LEASES:  # a beacon says what the configuration is
         server.members = leader.members
         server.voted_for = slot
     server.heard_round = group.now
@@ -99,7 +93,7 @@ def take_append(
         take_entries(lists, group, slot, other, previous, to_entry, commit, is_leader)
     if not answers:
         return
-    peer.answered_round = sent_round if group.protocol == PACIFICA else group.now
+    peer.answered_round = sent_round if group.protocol in WITH_LEASES else group.now
     if agrees:
         peer.match_to = max(peer.match_to, to_entry)
         peer.next_entry = max(peer.next_entry, to_entry)

@@ -9,19 +9,16 @@ from emulator.rounds.quorums.constants import (
     DOWN,
     FOLLOWER,
     FOREVER,
-    HDFS_JOURNAL,
-    KRAFT,
     LOG_DAMAGED,
     NEVER,
     NOBODY,
     POWER_LOST,
     RECOVERING,
-    VIEWSTAMPED,
-    ZAB,
 )
 from emulator.rounds.quorums.flight import give_up_fetches
 from emulator.rounds.quorums.inputs import Inputs, Rules
 from emulator.rounds.quorums.log import cut
+from emulator.rounds.quorums.protocols import ON_DISK, WITH_FETCHES, WITH_PROMISES
 from emulator.rounds.quorums.records import Group, Lists, Server
 from emulator.rounds.quorums.tell import tell_of_disk
 
@@ -53,7 +50,7 @@ def take_inputs(lists: Lists, inputs: Inputs, group: Group, rules: Rules) -> Non
             give_up_fetches(lists, group, slot)
         elif before & DOWN and not happens & DOWN:
             return_with(server, rules, group.now, group.protocol)
-        if happens & (POWER_LOST | DISK_LOST) and group.protocol != VIEWSTAMPED:
+        if happens & (POWER_LOST | DISK_LOST) and group.protocol in ON_DISK:
             damage(lists, group, slot)
     follow_links(lists, inputs, group)
     follow_delays(lists, inputs, group)
@@ -76,10 +73,10 @@ def forget_memory(server: Server, protocol: int) -> None:
 
     Source: Raft, figure 2: volatile state.
     """
-    server.role = RECOVERING if protocol == VIEWSTAMPED else FOLLOWER
+    server.role = FOLLOWER if protocol in ON_DISK else RECOVERING
     server.joining = 0
     server.hands_over = 0
-    if protocol != KRAFT:  # its quorum-state file has it
+    if protocol not in WITH_FETCHES:  # its quorum-state file has it
         server.leader = NOBODY
     server.commit = 0
     server.heard_leader = NEVER
@@ -92,7 +89,7 @@ def return_with(server: Server, rules: Rules, now: int, protocol: int) -> None:
     if not rules.keep_vote:
         server.voted_for = NOBODY
         server.leader = NOBODY
-        if protocol in (ZAB, HDFS_JOURNAL):
+        if protocol in WITH_PROMISES:
             server.term = server.log_term
 
 

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import append
-from emulator.rounds.quorums.constants import (
-    CONSISTENT_COMMITTED_DATA,
-    ELECTION_SAFETY,
-    KRAFT,
-    LEADER_COMPLETENESS,
-    LEADERSHIP_2,
-    NO_ENTRY,
-    NO_LOG_DIVERGENCE,
-    NO_TERM,
-    NOBODY,
-    PREFIX_CONSISTENCY,
-    PRIMARY_INTEGRITY,
-    SINGLE_LEADER,
-    STATE_MACHINE_SAFETY,
-    VIEWSTAMPED,
-    ZAB,
-)
+from emulator.rounds.quorums.constants import INVARIANTS, NO_ENTRY, NO_TERM, NOBODY
+from emulator.rounds.quorums.protocols import PROTOCOLS
 from emulator.rounds.quorums.records import Group, Lists
+
+NAMES = np.array([[INVARIANTS.index(own.names.get(name, name)) for name in INVARIANTS] for own in sorted(PROTOCOLS.values())])
+"""By the number of a protocol, and of one of Raft's invariants, what its own paper calls that."""
 
 
 @compiled
@@ -51,26 +41,6 @@ def tell_of_disk(lists: Lists, group: Group, kind: int, slot: int, from_entry: i
 
 
 @compiled
-def named(protocol: int, invariant: int) -> int:
-    """What a protocol's own paper calls one of Raft's invariants."""
-    if protocol == ZAB:
-        if invariant == ELECTION_SAFETY:
-            return LEADERSHIP_2
-        if invariant == LEADER_COMPLETENESS:
-            return PRIMARY_INTEGRITY
-        if invariant == STATE_MACHINE_SAFETY:
-            return PREFIX_CONSISTENCY
-    if protocol == VIEWSTAMPED and invariant == STATE_MACHINE_SAFETY:
-        return NO_LOG_DIVERGENCE
-    if protocol == KRAFT:
-        if invariant == ELECTION_SAFETY:
-            return SINGLE_LEADER
-        if invariant == STATE_MACHINE_SAFETY:
-            return CONSISTENT_COMMITTED_DATA
-    return invariant
-
-
-@compiled
 def witness(lists: Lists, group: Group, invariant: int, slot: int, other: int, entry: int) -> None:
     """Write down a violation. Nothing is promised any more once a disk lost something."""
     if group.damaged:
@@ -78,7 +48,7 @@ def witness(lists: Lists, group: Group, invariant: int, slot: int, other: int, e
     violation = lists.violations[append(lists.filled[0].violations)]
     violation.group = group.place
     violation.at_round = group.now
-    violation.invariant = named(group.protocol, invariant)
+    violation.invariant = NAMES[group.protocol, invariant]
     violation.broker = lists.servers[slot].broker
     violation.other = NOBODY if other == NOBODY else lists.servers[other].broker
     violation.term = lists.servers[slot].term

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from emulator.rounds.compiled import compiled, compiled_into_callers
-from emulator.rounds.quorums.constants import (
-    FOREVER,
-    HDFS_JOURNAL,
-    KRAFT,
-    LEADER,
-    NOBODY,
-    PACIFICA,
-    RAFT,
-    RECOVERING,
-    VIEWSTAMPED,
-    ZAB,
-)
+from emulator.rounds.quorums.constants import FOREVER, LEADER, NOBODY, RECOVERING
 from emulator.rounds.quorums.drift import Words
 from emulator.rounds.quorums.inputs import Inputs, Settings
 from emulator.rounds.quorums.kraft.resign import resigns_after
 from emulator.rounds.quorums.links import runs
 from emulator.rounds.quorums.members import may_stand
+from emulator.rounds.quorums.protocols import VIEWSTAMPED, WITH_FETCHES, WITH_LEASES, WITH_SEGMENTS, WITH_VOTES, ZAB
 from emulator.rounds.quorums.raft.stand import wait_of
 from emulator.rounds.quorums.records import Group, Lists, Message, Peer, Server
 from emulator.rounds.records import word_of
@@ -35,15 +25,15 @@ def next_due(lists: Lists, inputs: Inputs, group: Group, settings: Settings, dri
     for at in range(group.messages.count):
         if drift.messages[at, ARRIVES] != 1:
             due = min(due, at_or_never(group.now, lists.messages[group.messages.start + at].arrives))
-    if group.protocol in (RAFT, KRAFT):
+    if group.protocol in WITH_VOTES:
         return min(due, next_stand(lists, inputs, group, settings, drift))
-    if group.protocol == PACIFICA:
+    if group.protocol in WITH_LEASES:
         return min(due, next_lease(lists, group, settings, drift))
     if group.protocol == ZAB:
         return min(due, next_leaving(lists, group, settings, drift))
     if group.protocol == VIEWSTAMPED:
         return min(due, next_view(lists, group, settings, drift))
-    if group.protocol == HDFS_JOURNAL:
+    if group.protocol in WITH_SEGMENTS:
         due = min(due, next_roll(lists, group, settings))
     if group.elector_up and drift.group[ELECTOR_HEARD] == 0:
         due = min(due, at_or_never(group.now, group.elector_heard + settings.timeout_rounds))
@@ -88,7 +78,7 @@ def next_stand(lists: Lists, inputs: Inputs, group: Group, settings: Settings, d
                 due = min(due, server.heard_round + wait_of(lists, inputs, group, settings, slot))
         elif server.hands_over:
             return group.now
-        elif group.protocol == KRAFT:
+        elif group.protocol in WITH_FETCHES:
             due = min(due, next_silence(lists, group, slot, resigns_after(settings), drift))
         elif settings.check_quorum:
             due = min(due, next_silence(lists, group, slot, settings.timeout_rounds, drift))

@@ -10,7 +10,6 @@ import numpy as np
 from emulator.faults.kinds import FAULT_KINDS, FaultRow
 from emulator.inputs.ledger_arrays.gather import RowsOf
 from emulator.inputs.quorum_arrays.members import wanted_spans
-from emulator.inputs.quorum_arrays.prepare import NUMBERS
 from emulator.inputs.quorum_arrays.servers import ServerArrays
 from emulator.inputs.quorum_arrays.start import start_groups
 from emulator.rounds.draws import key_of_seed
@@ -41,6 +40,7 @@ from emulator.rounds.quorums.pacifica.play_pacifica_round import play_pacifica_r
 from emulator.rounds.quorums.play_block import Scratch, play
 from emulator.rounds.quorums.play_groups import load_group
 from emulator.rounds.quorums.primary_backup.play_primary_backup_round import play_primary_backup_round
+from emulator.rounds.quorums.protocols import PROTOCOLS
 from emulator.rounds.quorums.quorum.play_quorum_round import play_quorum_round
 from emulator.rounds.quorums.raft.play_raft_round import play_raft_round
 from emulator.rounds.quorums.records import Group, Latency
@@ -83,8 +83,7 @@ def block_of(cases: Sequence[Case], leaps: bool = False) -> tuple[State, records
             for number, f in enumerate(case.faults)
         ]  # fmt: skip
         arrays = ServerArrays([(broker, None) for broker in range(case.copies)], faults, case.rounds, ROUND_MS)
-        guards = [name for name in fields_of(records.Rules) if name != "protocol"]
-        rules = (NUMBERS[case.protocol], *(int(name not in case.lacking) for name in guards))
+        own, rules = PROTOCOLS[case.protocol], tuple(int(name not in case.lacking) for name in fields_of(records.Rules))
         elector = gathered["elector_spans"].put(arrays.elector)
         cuts = gathered["cuts"].put(arrays.cuts) if arrays.cuts else 0
         slow = gathered["slow_links"].put(arrays.slow_links) if arrays.slow_links else 0
@@ -92,7 +91,8 @@ def block_of(cases: Sequence[Case], leaps: bool = False) -> tuple[State, records
         scenario = (gathered["rules"].put((rules,)), case.rounds, int(leaps), key_of_seed(case.seed), elector, *links)
         group.scenario = gathered["scenarios"].add((scenario,))
         settings = (
-            case.acks, case.compared, case.timeout_rounds, case.lease_rounds or case.timeout_rounds, case.jitter_rounds,
+            own.acks_of(case.copies, case.acks, case.copies), case.compared, case.timeout_rounds,
+            case.lease_rounds or case.timeout_rounds, case.jitter_rounds,
             int(case.pre_vote), int(case.check_quorum), NO_LIMIT if case.max_entries is None else case.max_entries,
             ROUND_MS, int(case.flush_rounds * ROUND_MS), case.fsync_rounds if case.flush_rounds == 1 else 0,
             NO_LIMIT if case.records_limit is None else case.records_limit, case.delay_rounds, case.delay_percent,
@@ -105,7 +105,7 @@ def block_of(cases: Sequence[Case], leaps: bool = False) -> tuple[State, records
         group.initial = (1 << (case.first_members or case.copies)) - 1
         asked = [(at, sum(1 << server for server in members)) for at, members in case.changes]
         group.wanted = gathered["wanted"].put(wanted_spans(int(group.initial), asked, set(case.transfers)))
-        group.protocol = NUMBERS[case.protocol]
+        group.protocol = own.number
         group.number, group.copies, group.end = case.number, case.copies, case.rounds
         brokers += range(case.copies)
         spans += [gathered["server_spans"].add(own) for own in arrays.spans]

@@ -10,13 +10,11 @@ import sys
 import pytest
 
 from emulator.rounds.quorums.play_block import Scratch
+from emulator.rounds.quorums.protocols import PROTOCOLS
 from tests.reference.quorums.schedules import random_case, without
 from tests.rounds.quorums.after_each_round import differences
 from tests.rounds.quorums.compared import OUTCOMES, Game, latencies_of, play_block, told_events, told_violations
 
-PROTOCOLS = (
-    "quorum", "raft", "primary-backup-sync", "primary-backup-async", "pacifica", "zab", "kraft", "viewstamped", "hdfs-journal",
-)  # fmt: skip
 GUARDS = ("own_term_commits", "compare_logs", "one_vote", "keep_vote", "refuse_older_term")
 """`check_previous` is not among them: without it logs lack the beginning of a leader's entries, and what is lost is counted
 as if they were there. What it violates is compared in test_mutants.py."""

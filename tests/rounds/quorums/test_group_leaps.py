@@ -10,6 +10,7 @@ import pytest
 
 from emulator.rounds.compiled import is_compiling
 from emulator.rounds.quorums.play_block import PACKED
+from emulator.rounds.quorums.protocols import PROTOCOLS
 from emulator.rounds.quorums.records import Group, Peer, Server
 from emulator.rounds.quorums.state import State
 from emulator.rounds.records import COMPARED, CONSTANT, COUNTER, SAMPLE, TOTAL, fields_of
@@ -17,9 +18,6 @@ from tests.reference.quorums.cases import Case
 from tests.reference.quorums.schedules import random_case, without
 from tests.rounds.quorums.compared import play_block
 
-LEAPING = (
-    "quorum", "raft", "primary-backup-sync", "primary-backup-async", "pacifica", "zab", "kraft", "viewstamped", "hdfs-journal",
-)  # fmt: skip
 KEPT = (CONSTANT, COMPARED, COUNTER, SAMPLE, TOTAL)
 
 
@@ -48,7 +46,7 @@ def words_kept(state: State) -> dict[str, np.ndarray]:
     return kept | {name: getattr(state, name).words for name in PACKED}
 
 
-@pytest.mark.parametrize("protocol", LEAPING)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_leaps_equal_playing(protocol: str) -> None:
     seeds = range(400 if is_compiling() else 30)
     cases = [long_case(protocol, seed) for seed in seeds]

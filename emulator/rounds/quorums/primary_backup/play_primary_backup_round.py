@@ -5,7 +5,6 @@ from __future__ import annotations
 from emulator.rounds.compiled import merged_into_caller
 from emulator.rounds.quorums.advance_commit import advance_commit
 from emulator.rounds.quorums.append import append_records
-from emulator.rounds.quorums.constants import PRIMARY_BACKUP_SYNC
 from emulator.rounds.quorums.end_round import end_round
 from emulator.rounds.quorums.inputs import Inputs
 from emulator.rounds.quorums.primary_backup.fail_over import fail_over
@@ -23,6 +22,5 @@ def play_primary_backup_round(lists: Lists, inputs: Inputs, group: Group) -> Non
     fail_over(lists, group, settings)  # 2. failover
     append_records(lists, inputs, group)  # 3. append
     replicate(lists, inputs, group, settings, rules)  # 4. replicate
-    acks = group.copies if rules.protocol == PRIMARY_BACKUP_SYNC else 1
-    advance_commit(lists, group, settings, rules, acks)  # 5. acknowledge
+    advance_commit(lists, group, settings, rules, settings.acks)  # 5. acknowledge
     end_round(lists, group, settings)  # 6. end of the round

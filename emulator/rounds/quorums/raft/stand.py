@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from emulator.rounds.compiled import compiled
-from emulator.rounds.quorums.constants import CANDIDATE, KRAFT, LEADER, NEVER, NOBODY
+from emulator.rounds.quorums.constants import CANDIDATE, LEADER, NEVER, NOBODY
 from emulator.rounds.quorums.draw import draw
 from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
 from emulator.rounds.quorums.lead import take_term
 from emulator.rounds.quorums.links import gets_through, runs
 from emulator.rounds.quorums.log import is_as_complete
 from emulator.rounds.quorums.members import agree, audience_of, may_stand
+from emulator.rounds.quorums.protocols import WITH_FETCHES
 from emulator.rounds.quorums.records import Group, Lists, Server
 
 
@@ -60,7 +61,7 @@ def wait_of(lists: Lists, inputs: Inputs, group: Group, settings: Settings, slot
     Source: Raft 5.2, 9.3; FollowerState.fetchTimer, QuorumState.randomElectionTimeoutMs of all others.
     """
     server = lists.servers[slot]
-    if group.protocol == KRAFT and server.leader not in (NOBODY, slot):
+    if group.protocol in WITH_FETCHES and server.leader not in (NOBODY, slot):
         return settings.timeout_rounds
     key = inputs.scenarios[group.scenario].draw_key
     return settings.timeout_rounds + draw(key, group.number, slot, server.stood, settings.jitter_rounds)
@@ -95,7 +96,7 @@ def would_vote(lists: Lists, group: Group, settings: Settings, rules: Rules, slo
     """Whether a server has heard from no leader for as long as an election timeout, and finds the candidate's log complete."""
     voter = lists.servers[slot]
     hears_leader = group.now - voter.heard_leader < settings.timeout_rounds
-    if group.protocol == KRAFT:  # KIP-996: who follows a leader from which it has fetched does not
+    if group.protocol in WITH_FETCHES:  # KIP-996: who follows a leader from which it has fetched does not
         hears_leader = voter.leader not in (NOBODY, slot) and voter.heard_leader != NEVER
     if voter.role == LEADER or hears_leader:
         return False

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from emulator.rounds.compiled import compiled
-from emulator.rounds.quorums.constants import CAMPAIGN, CANDIDATE, KRAFT, LEADER, NOBODY
+from emulator.rounds.quorums.constants import CAMPAIGN, CANDIDATE, LEADER, NOBODY
 from emulator.rounds.quorums.inputs import Rules, Settings
 from emulator.rounds.quorums.lead import lead, take_term
 from emulator.rounds.quorums.links import gets_through
 from emulator.rounds.quorums.log import is_as_complete
 from emulator.rounds.quorums.members import agree, audience_of
+from emulator.rounds.quorums.protocols import WITH_FETCHES
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.tell import tell_of_server
 
@@ -57,13 +58,13 @@ def take_request(lists: Lists, group: Group, settings: Settings, rules: Rules, s
     """A request for a vote, and its answer."""
     voter, asker = lists.servers[slot], lists.servers[candidate]
     hears_leader = voter.role == LEADER or group.now - voter.heard_leader < settings.timeout_rounds
-    if settings.check_quorum and hears_leader and group.protocol != KRAFT and not asker.is_told:
+    if settings.check_quorum and hears_leader and group.protocol not in WITH_FETCHES and not asker.is_told:
         return
     votes = False
     if asker.asked_term >= voter.term:
         if asker.asked_term > voter.term:
             take_term(lists, group, slot, asker.asked_term)
-        knows_leader = group.protocol == KRAFT and voter.leader != NOBODY
+        knows_leader = group.protocol in WITH_FETCHES and voter.leader != NOBODY
         is_free = (voter.voted_for in (NOBODY, candidate) and not knows_leader) or not rules.one_vote
         if is_free and (is_as_complete(lists, asker, voter) or not rules.compare_logs):
             votes = True

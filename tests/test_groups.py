@@ -36,6 +36,12 @@ CONFIG_OF_CASE = {
     "flush.interval.ms": lambda case: int(max(1, case.flush_rounds) * ROUND_MS),
     "lease.period.ms": lambda case: max(1, case.lease_rounds or case.timeout_rounds) * ROUND_MS,
     "log.roll.period.ms": lambda case: case.roll_rounds * ROUND_MS,
+    "ha.health-monitor.check-interval.ms": lambda case: case.health_rounds * ROUND_MS,
+    "ha.failover-controller.graceful-fence.rpc-timeout.ms": lambda case: case.fence_rounds * ROUND_MS,
+    "ipc.client.connect.timeout": lambda case: case.connect_rounds * ROUND_MS,
+    "ipc.client.rpc-timeout.ms": lambda case: case.answer_rounds * ROUND_MS,
+    "dfs.qjournal.queued-edits.limit.mb": lambda case: 1,
+    "dfs.qjournal.write-txns.timeout.ms": lambda case: case.write_rounds * ROUND_MS,
     "fsync.ms": lambda case: case.fsync_rounds * ROUND_MS,
     "records.per.fsync": lambda case: (case.records_limit or 10**6) * max(1, case.fsync_rounds),
     "delay.ms": lambda case: case.delay_rounds * ROUND_MS,
@@ -43,6 +49,11 @@ CONFIG_OF_CASE = {
     "delay.distribution": lambda case: f'"{case.delay_shape}"',
     "members.change": lambda case: '"one-at-a-time"' if case.one_at_a_time else '"joint"',
 }
+
+
+def record_bytes_of(case: Case) -> int:
+    """Bytes of a record of which a queue of 1 MB holds as many as the case says."""
+    return 1_048_576 // case.queue_limit
 
 
 def scenario_text(case: Case, protocol: str) -> str:
@@ -56,6 +67,7 @@ def scenario_text(case: Case, protocol: str) -> str:
     ends = [first for first, _ in case.workload[1:]] + [case.rounds]
     for (first, records), end in zip(case.workload, ends, strict=True):
         lines.append(f'[[workload]]\ntopic = "t"\nrecords_per_round = {records}\nfrom_round = {first}\nto_round = {end}')
+        lines.append(f"record_bytes = {record_bytes_of(case)}")
     behind_the_end = ((case.rounds, range(case.copies)),) if case.changes else ()  # so that all are servers of the group
     for round_, members in (*case.changes, *behind_the_end):
         lines.append(f'[[commands]]\nkind = "reassign"\ntopic = "t"\npartition = 0\nround = {round_}\nreplicas = {list(members)}')
@@ -103,7 +115,7 @@ def test_scenarios_as_the_reference(tmp_path: Path, protocol: str) -> None:
         assert (row["copies"], row["sent_entries"]) == (len(members), counted["sent_entries"])
         changes = sum(event.kind == "configuration" for event in events)
         assert row["written_entries"] == counted["sent_entries"] + counted["appended"] + counted["elections"] + changes
-        assert row["record_bytes"] == (1000 if any(records for _, records in case.workload) else None)
+        assert row["record_bytes"] == (record_bytes_of(case) if any(records for _, records in case.workload) else None)
         needed = {"quorum": case.acks, "primary-backup-sync": case.copies, "primary-backup-async": 1}
         needed["pacifica"] = len(group.members)
         assert row["acks_needed"] == needed.get(protocol, len(members) // 2 + 1)

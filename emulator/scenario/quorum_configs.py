@@ -1,4 +1,4 @@
-"""The configuration keys of groups that commit by quorums, with their defaults; all are our own (docs/quorum_rounds.md)."""
+"""The configuration keys of groups that commit by quorums, with their defaults; most are our own (docs/quorum_rounds.md)."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ GROUP_KEYS: Mapping[str, ConfigKey] = {
         _key("election.timeout.ms", int, 2000, (1, INT_MAX)),
         _key("lease.period.ms", int, 0, (1, INT_MAX)),
         _key("log.roll.period.ms", int, 120_000, (1, INT_MAX)),
+        _key("ha.health-monitor.check-interval.ms", int, 1000, (1, INT_MAX)),
+        _key("ha.failover-controller.graceful-fence.rpc-timeout.ms", int, 5000, (1, INT_MAX)),
+        _key("ipc.client.connect.timeout", int, 20_000, (1, INT_MAX)),
+        _key("ipc.client.rpc-timeout.ms", int, 120_000, (0, INT_MAX)),
+        _key("dfs.qjournal.queued-edits.limit.mb", int, 10, (1, INT_MAX)),
+        _key("dfs.qjournal.write-txns.timeout.ms", int, 20_000, (1, INT_MAX)),
         _key("election.jitter.ms", int, 2000, (0, INT_MAX)),
         _key("pre.vote", bool, False),
         _key("check.quorum", bool, False),

@@ -41,6 +41,7 @@ ROUND_OF_SERVER = 2.0
 """What a round of a server costs, in replica-rounds of Kafka (engine/blocks.py)."""
 
 
+BYTES_OF_A_MEGABYTE = 1_048_576
 ROUNDS_A_CHANGE = 12
 """Rounds that are played around a change of what comes from outside, about."""
 
@@ -93,7 +94,10 @@ class PreparedGroups:
                 rows_here = rows_of_topic(scenario, topic.name, topic.partitions)
                 by_group = rows_by_member(rows_here, np.arange(topic.partitions))
                 own.workload = [gathered["workload"].put(workload_spans(mine, scenario.rounds)) for mine in by_group]
-                own.workload_records, own.workload_bytes = zip(*map(sums_of, by_group), strict=True)
+                sums = [sums_of(mine) for mine in by_group]
+                own.workload_records, own.workload_bytes = zip(*sums, strict=True)
+                queue_mb = int(effective(scenario.config, topic.config, "dfs.qjournal.queued-edits.limit.mb"))
+                own.queue_limit = [queue_limit_of(queue_mb, *of_group) for of_group in sums]
                 columns.append(own)
                 played.append(played_rounds(scenario, topic, arrays, by_group) if leaps else np.full(len(own), scenario.rounds))
                 own.wanted = [gathered["wanted"].put(spans) for spans in wanted]
@@ -190,6 +194,11 @@ def settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], copies: i
         "delay_percent": value("delay.jitter.percent"),
         "delay_shape": GEOMETRIC if text("delay.distribution") == TAILED else UNIFORM,
         "roll_rounds": -(-value("log.roll.period.ms") // round_ms),
+        "check_rounds": -(-value("ha.health-monitor.check-interval.ms") // round_ms),
+        "fence_rounds": -(-value("ha.failover-controller.graceful-fence.rpc-timeout.ms") // round_ms),
+        "connect_rounds": -(-value("ipc.client.connect.timeout") // round_ms),
+        "rpc_rounds": -(-value("ipc.client.rpc-timeout.ms") // round_ms),
+        "write_rounds": -(-value("dfs.qjournal.write-txns.timeout.ms") // round_ms),
         "one_at_a_time": "members.change" not in own.keys or text("members.change") == ONE_AT_A_TIME,
     }
 
@@ -205,6 +214,11 @@ def sums_of(rows_here: Sequence[WorkloadRow]) -> tuple[int, int]:
     """(records, their bytes) that a workload has in all."""
     counts = [(row.to_round - row.from_round) * row.records for row in rows_here]
     return sum(counts), sum(count * row.record_bytes for count, row in zip(counts, rows_here, strict=True))
+
+
+def queue_limit_of(megabytes: int, records: int, bytes_: int) -> int:
+    """Entries that a queue of so many MB holds, of a workload of so many records and bytes in all."""
+    return BYTES_OF_A_MEGABYTE * megabytes // max(1, bytes_ // max(1, records))
 
 
 def workload_spans(rows_here: Sequence[WorkloadRow], rounds: int) -> Spans:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from emulator.rounds.packed import packed, packed_empty, width_of
-from emulator.rounds.quorums.constants import FOLLOWER, LEADER, NO_FAULT, NOBODY
+from emulator.rounds.quorums.constants import FOLLOWER, IN_SYNC, LEADER, NO_FAULT, NOBODY
 from emulator.rounds.quorums.records import Appends, Configuration, Latency, Leadership, Message, Peer, Run, Server
 from emulator.rounds.quorums.state import State
 from emulator.rounds.records import rows
@@ -32,13 +32,13 @@ def start_groups(groups: Any, brokers: np.ndarray, places: np.ndarray, spans: np
     groups.version, groups.members = 1, (1 << copies) - 1
     groups.initial = np.where(groups.changes, groups.initial, groups.members)
     servers.members = np.repeat(groups.members, copies)
-    servers.role, servers.leadership = FOLLOWER, NOBODY
+    servers.role, servers.leadership, servers.to_fence = FOLLOWER, NOBODY, NOBODY
     servers.role[groups.first_server] = LEADER
     servers.leadership[groups.first_server] = 0
     first = rows(Leadership, 1)
     first.term, first.cause = 1, NO_FAULT
     peers = rows(Peer, int((copies * copies).sum()))
-    peers.in_sync = 1
+    peers.in_sync = IN_SYNC
     return State(
         groups,
         servers,

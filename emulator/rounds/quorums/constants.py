@@ -29,6 +29,9 @@ UNSERVED = DOWN | PAUSED | CLIENTS_CUT
 FOLLOWER, CANDIDATE, LEADER, RECOVERING = range(4)
 ROLES = ("follower", "candidate", "leader", "recovering")
 
+OUT_OF_SYNC, IN_SYNC, WAITING = range(3)
+"""What a journal node is for a writer."""
+
 UNIFORM, GEOMETRIC = DISTRIBUTIONS = range(2)
 """Of what is drawn on top of a delay."""
 EXACT_LATENCY = 64

@@ -15,15 +15,15 @@ def gives_up_leader(lists: Lists, group: Group, settings: Settings) -> bool:
     leadership = lists.leaderships[last(group.leaderships)]
     leader = lists.servers[leadership.slot]
     leads = leader.role == LEADER and leader.term == leadership.term
-    return gives_up(group, settings, leads and leader.status & UNHEARD == 0)
+    return gives_up(group, settings.timeout_rounds, leads and leader.status & UNHEARD == 0)
 
 
 @compiled
-def gives_up(group: Group, settings: Settings, is_heard: bool) -> bool:
+def gives_up(group: Group, timeout_rounds: int, is_heard: bool) -> bool:
     """The same of whoever it chose, heard in this round or not."""
     if not group.elector_up:
         return False
     if is_heard:
         group.elector_heard = group.now
         return False
-    return group.now - group.elector_heard >= settings.timeout_rounds
+    return group.now - group.elector_heard >= timeout_rounds

@@ -104,6 +104,11 @@ class Settings(Record):
     delay_percent: int = constant("delay.jitter.percent: up to so much of a delay, or in the mean, is drawn on top of it")
     delay_shape: int = constant("delay.distribution: UNIFORM or GEOMETRIC")
     roll_rounds: int = constant("log.roll.period.ms")
+    check_rounds: int = constant("ha.health-monitor.check-interval.ms")
+    fence_rounds: int = constant("ha.failover-controller.graceful-fence.rpc-timeout.ms")
+    connect_rounds: int = constant("ipc.client.connect.timeout")
+    rpc_rounds: int = constant("ipc.client.rpc-timeout.ms, 0: none")
+    write_rounds: int = constant("dfs.qjournal.write-txns.timeout.ms")
     one_at_a_time: int = constant("members.change: 1: one server at a time; 0: by a joint configuration")
 
 

@@ -22,13 +22,14 @@ VALUE, MOVES = range(2)
 HIGH_WATERMARK = word_of(Group, "high_watermark")
 END, COMMIT = word_of(Server, "end"), word_of(Server, "commit")
 NEXT, MATCH, CATCH_UP = word_of(Peer, "next_entry"), word_of(Peer, "match_to"), word_of(Peer, "catch_up_to")
+TOOK = word_of(Peer, "took")
 PREVIOUS, SENT, TOLD = word_of(Message, "previous"), word_of(Message, "to_entry"), word_of(Message, "commit")
 COMMITTED = word_of(Leadership, "committed_to")
 
 
 def most_points(servers: int, room: int) -> int:
     """How many there are at most, of so many servers and lists of so much room."""
-    return 1 + 4 * servers + 4 * servers * servers + (3 + 2 + 1) * room + servers * room
+    return 1 + 4 * servers + 6 * servers * servers + (3 + 2 + 1) * room + servers * room
 
 
 @compiled
@@ -91,6 +92,9 @@ def put_counters(lists: Lists, group: Group, settings: Settings, drift: Words, p
             count = put(points, count, peer.catch_up_to, drift.peers[pair, CATCH_UP])
             if most < NO_LIMIT:
                 count = put(points, count, peer.next_entry + most, drift.peers[pair, NEXT])
+            if group.protocol in WITH_SEGMENTS:
+                count = put(points, count, peer.took, drift.peers[pair, TOOK])
+                count = put(points, count, peer.match_to + group.queue_limit, drift.peers[pair, MATCH])
     for at in range(group.messages.count):
         message = lists.messages[group.messages.start + at]
         count = put(points, count, message.previous, drift.messages[at, PREVIOUS])

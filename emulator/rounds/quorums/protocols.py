@@ -8,6 +8,16 @@ from typing import Any, NamedTuple
 QUORUM, RAFT, PRIMARY_BACKUP_SYNC, PRIMARY_BACKUP_ASYNC, PACIFICA, ZAB, KRAFT, VIEWSTAMPED, HDFS_JOURNAL = range(9)
 MAJORITY, IN_SYNC, ALL, ONE, TOLD = "majority", "in sync", "all", "one", "told"
 """Who must have a record before it is acknowledged."""
+JOURNAL_KEYS = (
+    "log.roll.period.ms",
+    "ha.health-monitor.check-interval.ms",
+    "ha.failover-controller.graceful-fence.rpc-timeout.ms",
+    "ipc.client.connect.timeout",
+    "ipc.client.rpc-timeout.ms",
+    "dfs.qjournal.queued-edits.limit.mb",
+    "dfs.qjournal.write-txns.timeout.ms",
+)
+"""HDFS's own names, but for the first one (docs/hdfs_journal_rounds.md, Keys)."""
 
 
 class Protocol(NamedTuple):
@@ -140,7 +150,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
         promises=True,
         segments=True,
         elector=True,
-        keys=("log.roll.period.ms",),
+        keys=JOURNAL_KEYS,
         mutants={
             "older-writer-served": "refuse_older_term",
             "promise-forgotten": "keep_vote",

@@ -55,7 +55,8 @@ class Peer(Record):
     catch_up_to: int = counter("Raft: end that a new server has to get to in its present catch-up; KRaft: at its last fetch")
     catch_up_from: int = compared("round in which that began")
     caught_up: int = compared("KRaft: 1: a new server has once fetched from where the log ended at its fetch before")
-    in_sync: int = compared("Zab: 1: it has answered NEWLEADER; HDFS: it has missed nothing of this segment")
+    in_sync: int = compared("Zab: 1: it has answered NEWLEADER; HDFS: OUT_OF_SYNC, IN_SYNC or WAITING")
+    took: int = counter("HDFS: end of the edits that it has taken; above match_to its answer is late")
     delay: int = compared("rounds that a request to it takes with its answer, before what is drawn")
 
 
@@ -121,6 +122,7 @@ class Server(Record):
     stage: int = compared("HDFS: the call with which a new writer goes on")
     chosen: int = compared("HDFS: slot of whom it recovers the last segment from")
     segment_round: int = compared("HDFS: round in which the segment that it writes began")
+    waited_round: int = counter("HDFS: round since which it has waited for a majority to have its edits")
     joining: int = compared("PacificA: mask of candidates that commits wait for; Raft: of new servers that are no members yet")
     hands_over: int = compared("Raft: 1: it hands over to server 0, and takes no records")
     transfer_round: int = compared("Raft: round in which that began")
@@ -128,7 +130,13 @@ class Server(Record):
     heard_round: int = counter("round in which its timer began anew")
     heard_leader: int = counter("round in which it heard from a leader, NEVER")
     stood: int = compared("how often it has stood for election")
+    # Of its failover controller
+    has_ended: int = compared("HDFS: 1: it stopped as a writer since it got the lock")
+    lock_round: int = compared("HDFS: round in which it got the lock")
+    to_fence: int = compared("HDFS: slot of whom it has to fence, NOBODY: it has done with that")
+    fence_rounds: int = compared("HDFS: rounds for which it waits for a sign of that one")
     # Of one round
+    puts_off: int = scratch("HDFS: 1: it has put its next segment off")
     is_told: int = scratch("Raft: 1: it stands since a leader told it to")
     asked_term: int = scratch("term for which it stands in this round, 0")
     changes: int = scratch("VR: mask of whose DOVIEWCHANGE it has")
@@ -148,6 +156,7 @@ class Group(Record):
     acks: int = constant("servers that must have a record, the leader among them, if its members stay those of the start")
     workload_records: int = constant("records of its workload in all")
     workload_bytes: int = constant("their bytes")
+    queue_limit: int = constant("HDFS: dfs.qjournal.queued-edits.limit.mb: entries that a node's queue holds")
     first_server: int = constant("place of its first server in the block")
     first_peer: int = constant("place of its first Peer in the block")
     end: int = constant("round at which to stop")

@@ -19,6 +19,13 @@ def take_history(lists: Lists, group: Group, rules: Rules, slot: int, other: int
     """
     server, source = lists.servers[slot], lists.servers[other]
     common = first_other_entry(lists, server, source, min(server.end, source.end))
+    take_behind(lists, group, rules, slot, other, common, to_entry)
+
+
+@compiled
+def take_behind(lists: Lists, group: Group, rules: Rules, slot: int, other: int, common: int, to_entry: int) -> None:
+    """The same of two logs of which it is known up to where they are to stay the same."""
+    server, source = lists.servers[slot], lists.servers[other]
     if common < server.end and rules.cut_history:
         if common < server.commit:
             witness(lists, group, STATE_MACHINE_SAFETY, slot, NOBODY, common)

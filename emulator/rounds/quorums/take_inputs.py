@@ -16,9 +16,10 @@ from emulator.rounds.quorums.constants import (
     RECOVERING,
 )
 from emulator.rounds.quorums.flight import give_up_fetches
+from emulator.rounds.quorums.hdfs_journal.fall_out import lose_connections
 from emulator.rounds.quorums.inputs import Inputs, Rules
 from emulator.rounds.quorums.log import cut
-from emulator.rounds.quorums.protocols import ON_DISK, WITH_FETCHES, WITH_PROMISES
+from emulator.rounds.quorums.protocols import ON_DISK, WITH_FETCHES, WITH_PROMISES, WITH_SEGMENTS
 from emulator.rounds.quorums.records import Group, Lists, Server
 from emulator.rounds.quorums.tell import tell_of_disk
 
@@ -48,6 +49,8 @@ def take_inputs(lists: Lists, inputs: Inputs, group: Group, rules: Rules) -> Non
         if happens & DOWN and not before & DOWN:
             forget_memory(server, group.protocol)
             give_up_fetches(lists, group, slot)
+            if group.protocol in WITH_SEGMENTS:
+                lose_connections(lists, group, slot)
         elif before & DOWN and not happens & DOWN:
             return_with(server, rules, group.now, group.protocol)
         if happens & (POWER_LOST | DISK_LOST) and group.protocol in ON_DISK:

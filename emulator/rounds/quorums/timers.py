@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from emulator.rounds.compiled import compiled, compiled_into_callers
-from emulator.rounds.quorums.constants import FOREVER, LEADER, NOBODY, RECOVERING
+from emulator.rounds.quorums.constants import CANDIDATE, FOREVER, LEADER, NOBODY, OUT_OF_SYNC, RECOVERING
 from emulator.rounds.quorums.drift import Words
+from emulator.rounds.quorums.hdfs_journal.name_writer import lock_timeout
 from emulator.rounds.quorums.inputs import Inputs, Settings
 from emulator.rounds.quorums.kraft.resign import resigns_after
 from emulator.rounds.quorums.links import runs
@@ -16,6 +17,7 @@ from emulator.rounds.records import word_of
 
 ELECTOR_HEARD = word_of(Group, "elector_heard")
 HEARD, ANSWERED, ARRIVES = word_of(Server, "heard_round"), word_of(Peer, "answered_round"), word_of(Message, "arrives")
+WAITED = word_of(Server, "waited_round")
 
 
 @compiled
@@ -33,10 +35,12 @@ def next_due(lists: Lists, inputs: Inputs, group: Group, settings: Settings, dri
         return min(due, next_leaving(lists, group, settings, drift))
     if group.protocol == VIEWSTAMPED:
         return min(due, next_view(lists, group, settings, drift))
+    timeout_rounds = settings.timeout_rounds
     if group.protocol in WITH_SEGMENTS:
-        due = min(due, next_roll(lists, group, settings))
+        due = min(due, next_of_journal(lists, group, settings, drift))
+        timeout_rounds = lock_timeout(lists, group, settings)
     if group.elector_up and drift.group[ELECTOR_HEARD] == 0:
-        due = min(due, at_or_never(group.now, group.elector_heard + settings.timeout_rounds))
+        due = min(due, at_or_never(group.now, group.elector_heard + timeout_rounds))
     return due
 
 
@@ -134,10 +138,31 @@ def next_view(lists: Lists, group: Group, settings: Settings, drift: Words) -> i
 
 
 @compiled
-def next_roll(lists: Lists, group: Group, settings: Settings) -> int:
-    """HDFS: a writer's segment is old enough."""
+def next_of_journal(lists: Lists, group: Group, settings: Settings, drift: Words) -> int:
+    """HDFS: a writer's segment is old enough, it has waited long enough, a node has not answered, a new writer is to fence."""
     due = FOREVER
     for slot in range(group.copies):
-        if lists.servers[slot].role == LEADER and runs(lists, slot):
-            due = min(due, at_or_never(group.now, lists.servers[slot].segment_round + settings.roll_rounds))
+        server = lists.servers[slot]
+        if not runs(lists, slot):
+            continue
+        if server.role == CANDIDATE:
+            due = min(due, at_or_never(group.now, server.lock_round + server.fence_rounds))
+        elif server.role == LEADER:
+            due = min(due, at_or_never(group.now, server.segment_round + settings.roll_rounds))
+            if drift.servers[slot, WAITED] != 1:
+                due = min(due, at_or_never(group.now, server.waited_round + settings.write_rounds))
+            if settings.rpc_rounds > 0:
+                due = min(due, next_late_answer(lists, group, slot, settings, drift))
+    return due
+
+
+@compiled
+def next_late_answer(lists: Lists, group: Group, slot: int, settings: Settings, drift: Words) -> int:
+    """HDFS: the round in which a node of a writer has not answered for so long that it is out of sync."""
+    due = FOREVER
+    for other in range(group.copies):
+        pair = slot * group.copies + other
+        peer = lists.peers[pair]
+        if other != slot and peer.in_sync != OUT_OF_SYNC and drift.peers[pair, ANSWERED] != 1:
+            due = min(due, at_or_never(group.now, peer.answered_round + settings.rpc_rounds))
     return due

@@ -32,6 +32,10 @@ class Case:
 
     `transfers`: rounds in which the leader is asked to hand over to server 0.
 
+    Of hdfs-journal, the keys of its page in rounds: `health_rounds` (health-monitor.check-interval), `fence_rounds`
+    (graceful-fence.rpc-timeout), `connect_rounds` (connect.timeout), `answer_rounds` (ipc.client.rpc-timeout, 0: never),
+    `write_rounds` (write-txns.timeout); `queue_limit`: entries for queued-edits.limit.mb.
+
     `lacking`: the guards that a mutant is without, as docs/quorum_rounds.md has them under Mutants.
     """
 
@@ -53,6 +57,12 @@ class Case:
     delay_percent: int = 0
     delay_shape: str = "uniform"
     roll_rounds: int = 240
+    health_rounds: int = 2
+    fence_rounds: int = 10
+    connect_rounds: int = 40
+    answer_rounds: int = 240
+    queue_limit: int = 10_485
+    write_rounds: int = 40
     seed: int = 1
     number: int = 0
     workload: tuple[tuple[int, int], ...] = ((0, 1),)

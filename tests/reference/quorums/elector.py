@@ -13,8 +13,8 @@ def gives_up_leader(group: Group) -> bool:
     return gives_up(group, leader.is_heard and leader.role == LEADER and leader.term == term)
 
 
-def gives_up(group: Group, is_heard: bool) -> bool:
-    """The same of whoever it chose, heard in this round or not."""
+def gives_up(group: Group, is_heard: bool, timeout: int | None = None) -> bool:
+    """The same of whoever it chose, heard in this round or not; after another timeout than an election's where one is given."""
     is_up = not any(f.kind == "controller_loss" and group.in_force(f) for f in group.case.faults)
     if is_up and not group.elector_was_up:
         group.elector_heard = group.round
@@ -24,4 +24,4 @@ def gives_up(group: Group, is_heard: bool) -> bool:
     if is_heard:
         group.elector_heard = group.round
         return False
-    return group.round - group.elector_heard >= group.case.timeout_rounds
+    return group.round - group.elector_heard >= (group.case.timeout_rounds if timeout is None else timeout)

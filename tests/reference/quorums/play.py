@@ -67,9 +67,19 @@ def row_of(group: Group, number: int) -> dict[str, Any]:
             for r in group.under_way
             if r.sender == number
         ],
-        "followers": {n: (f.next_entry, f.match, f.answered, f.in_sync) for n, f in server.followers.items()}
-        if is_leader
-        else None,
+        "followers": followers_of(group, server) if is_leader else None,
+    }
+
+
+def followers_of(group: Group, server: Server) -> dict[int, tuple[Any, ...]]:
+    """What a leader knows of the others; a writer of HDFS's journal goes by nothing but match of who is out of sync."""
+    if group.case.protocol != "hdfs-journal":
+        return {n: (f.next_entry, f.match, f.answered, f.in_sync) for n, f in server.followers.items()}
+    return {
+        n: (f.next_entry, f.match, f.answered, f.in_sync, f.is_waiting, f.took)
+        if f.in_sync or f.is_waiting
+        else (None, f.match, None, False, False, None)
+        for n, f in server.followers.items()
     }
 
 

@@ -38,6 +38,7 @@ def random_case(protocol: str, seed: int, rounds: int = 60, disks: float = 0.0) 
         faults=tuple(random_fault(draw, kinds, copies, rounds) for _ in range(draw.randrange(3, 16))),
     )
     case = replace(case, **changes_of(case, seed), transfers=transfers_of(case, seed))
+    case = replace(case, faults=case.faults + silences_of(case, seed))
     if protocol.startswith("kraft"):  # followers draw nothing on top: after a single round they would always be due
         case = replace(case, timeout_rounds=max(2, case.timeout_rounds))
     if case.flush_rounds == 3 and seed % 2:
@@ -63,10 +64,40 @@ def delays_of(protocol: str, seed: int) -> dict[str, Any]:
 
 
 def segments_of(protocol: str, seed: int) -> dict[str, Any]:
-    """How long segments are, of hdfs-journal."""
+    """How long segments are, of hdfs-journal, and in three cases of four times and a queue so short that they matter."""
     if protocol != "hdfs-journal":
         return {}
-    return {"roll_rounds": random.Random(f"segments {seed}").choice((1, 2, 4, 8, 240))}
+    draw = random.Random(f"segments {seed}")
+    rolls = {"roll_rounds": draw.choice((1, 2, 4, 8, 240))}
+    if draw.random() < 0.25:
+        return rolls
+    return rolls | {
+        "health_rounds": draw.choice((1, 2, 3)),
+        "fence_rounds": draw.choice((1, 2, 4, 10)),
+        "connect_rounds": draw.choice((1, 2, 4, 40)),
+        "answer_rounds": draw.choice((0, 2, 4, 8, 240)),
+        "queue_limit": draw.choice((2, 4, 8, 20, 10_485)),
+        "write_rounds": draw.choice((1, 3, 6, 10, 40)),
+    }
+
+
+def silences_of(case: Case, seed: int) -> tuple[Fault, ...]:
+    """Faults more of hdfs-journal: what is short of, and beyond, the times that a silent node has, and ends within segments."""
+    draw = random.Random(f"silences {seed}")
+    if case.protocol != "hdfs-journal":
+        return ()
+    kinds = ("link_cut", "link_cut", "broker_pause", "broker_pause", "isolation", "broker_crash", "power_loss")
+    return tuple(silence(draw, draw.choice(kinds), case) for _ in range(draw.randrange(5)))
+
+
+def silence(draw: random.Random, kind: str, case: Case) -> Fault:
+    """One of these: a process is back sooner than a link, which has 1 to 20 rounds, one way more often than others."""
+    begin, broker = draw.randrange(case.rounds), draw.randrange(case.copies)
+    end = begin + draw.randint(1, 6 if kind in ("broker_crash", "power_loss") else 20)
+    if kind != "link_cut" or case.copies == 1:
+        return Fault("broker_pause" if kind == "link_cut" else kind, begin, end, broker)
+    peer = draw.choice([other for other in range(case.copies) if other != broker])
+    return Fault("link_cut", begin, end, broker, peer, draw.choice(("both", "out", "in")))
 
 
 def changes_of(case: Case, seed: int) -> dict[str, Any]:

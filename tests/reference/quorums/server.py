@@ -26,13 +26,15 @@ class Entry(NamedTuple):
 
 @dataclass
 class Follower:
-    """What a leader knows of another server."""
+    """What a leader knows of another server; `is_waiting`, `took`: of hdfs-journal, a call or an answer that is late."""
 
     next_entry: int
     match: int
     answered: int | None
     joined: int | None = None
     in_sync: bool = True
+    is_waiting: bool = False
+    took: int = 0
     catch_up_to: int = 0
     catch_up_from: int = 0
     end_then: int | None = None
@@ -58,7 +60,12 @@ class Request(NamedTuple):
 
 @dataclass
 class Server:
-    """One replica."""
+    """One replica.
+
+    Of hdfs-journal's writers: `closed_segment` began before the one that is written, `puts_off`: a roll in this round, `waited`
+    since that round for a majority, `has_ended` as a writer since it got the lock; whom it `fences`, whether it `has_fenced`,
+    when it got the lock (`locked_in`), and whether it reached that one then.
+    """
 
     id: int
     log: list[Entry] = field(default_factory=list)
@@ -84,6 +91,14 @@ class Server:
     stage: int = 0
     chosen: int = 0
     segment_round: int = 0
+    closed_segment: int = 0
+    puts_off: bool = False
+    waited: int = 0
+    has_ended: bool = False
+    fences: int = 0
+    has_fenced: bool = True
+    locked_in: int = 0
+    was_reached: bool = True
     told: set[int] = field(default_factory=set)
     changes: set[int] = field(default_factory=set)
     handing_over_since: int | None = None

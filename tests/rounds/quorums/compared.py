@@ -21,6 +21,7 @@ from emulator.rounds.quorums.constants import (
     FOLLOWER,
     FOREVER,
     GEOMETRIC,
+    IN_SYNC,
     INVARIANTS,
     LEADER,
     MAX_SERVERS,
@@ -30,8 +31,10 @@ from emulator.rounds.quorums.constants import (
     NO_LIMIT,
     NO_TERM,
     NOBODY,
+    OUT_OF_SYNC,
     ROLES,
     UNIFORM,
+    WAITING,
 )
 from emulator.rounds.quorums.end_round import finish
 from emulator.rounds.quorums.hdfs_journal.play_hdfs_journal_round import play_hdfs_journal_round
@@ -96,7 +99,8 @@ def block_of(cases: Sequence[Case], leaps: bool = False) -> tuple[State, records
             int(case.pre_vote), int(case.check_quorum), NO_LIMIT if case.max_entries is None else case.max_entries,
             ROUND_MS, int(case.flush_rounds * ROUND_MS), case.fsync_rounds if case.flush_rounds == 1 else 0,
             NO_LIMIT if case.records_limit is None else case.records_limit, case.delay_rounds, case.delay_percent,
-            GEOMETRIC if case.delay_shape == "geometric" else UNIFORM, case.roll_rounds, int(case.one_at_a_time),
+            GEOMETRIC if case.delay_shape == "geometric" else UNIFORM, case.roll_rounds, case.health_rounds, case.fence_rounds,
+            case.connect_rounds, case.answer_rounds, case.write_rounds, int(case.one_at_a_time),
         )  # fmt: skip
         group.settings = gathered["settings"].put((settings,))
         group.workload = gathered["workload"].put((*case.workload, (FOREVER, 0)))
@@ -107,6 +111,7 @@ def block_of(cases: Sequence[Case], leaps: bool = False) -> tuple[State, records
         group.wanted = gathered["wanted"].put(wanted_spans(int(group.initial), asked, set(case.transfers)))
         group.protocol = own.number
         group.number, group.copies, group.end = case.number, case.copies, case.rounds
+        group.queue_limit = case.queue_limit
         brokers += range(case.copies)
         spans += [gathered["server_spans"].add(own) for own in arrays.spans]
     state = start_groups(groups, np.array(brokers), np.array(brokers), np.array(spans))
@@ -180,7 +185,7 @@ SERVER = (
     "log_term", "leadership", "end", "segment", "finalized", "accepted", "stage", "chosen",
     "hands_over", "told_term",
 )  # fmt: skip
-PEER = ("next_entry", "match_to", "answered_round", "in_sync")
+PEER = ("next_entry", "match_to", "answered_round", "in_sync", "took")
 RUN = ("first_entry", "leadership", "term")
 MESSAGE = ("sender", "receiver", "leadership", "epoch", "given_up", "arrives", "previous", "to_entry", "commit")
 CONFIGURATION = ("leadership", "entry", "before", "members")
@@ -243,16 +248,19 @@ def rows_of(
                 "transfer": (server[19] == 1, null(server[20], 0)),
                 "synced": own[slot][1] if is_leader else None,
                 "under_way": [(m[1], *m[5:]) for m in waited_for if m[0] == slot],
-                "followers": {
-                    n: (first, match, null(at, NEVER), is_in_sync == 1)
-                    for n, (first, match, at, is_in_sync) in enumerate(own)
-                    if n != slot
-                }
-                if is_leader
-                else None,
+                "followers": {n: follower_of(protocol, *peer) for n, peer in enumerate(own) if n != slot} if is_leader else None,
             }
         )
     return found
+
+
+def follower_of(protocol: str, next_entry: int, match: int, answered: int, in_sync: int, took: int) -> tuple[Any, ...]:
+    """What a leader knows of another server; a writer of HDFS's journal goes by nothing but match of who is out of sync."""
+    if protocol != "hdfs-journal":
+        return next_entry, match, null(answered, NEVER), in_sync == 1
+    if in_sync == OUT_OF_SYNC:
+        return None, match, None, False, False, None
+    return next_entry, match, answered, in_sync == IN_SYNC, in_sync == WAITING, took
 
 
 def log_of(runs: Numbers, end: int) -> list[tuple[int, int]]:

@@ -1,13 +1,24 @@
-"""What a journal node promises, and how a writer stops: every step of hdfs-journal has these checks."""
+"""What a journal node promises, who hears a call, how a writer stops: every step of hdfs-journal has these checks."""
 
 from __future__ import annotations
 
 from emulator.rounds.compiled import compiled
-from emulator.rounds.quorums.constants import NOBODY
+from emulator.rounds.quorums.constants import DOWN, LEADER, NOBODY
 from emulator.rounds.quorums.inputs import Rules
 from emulator.rounds.quorums.lead import stop_leading
 from emulator.rounds.quorums.links import gets_through
 from emulator.rounds.quorums.records import Group, Lists
+
+
+@compiled
+def stop_writing(lists: Lists, group: Group, slot: int) -> None:
+    """A NameNode that writes, or takes over, ends; the controller beside it notices that of one that wrote.
+
+    Source: HealthMonitor.doHealthChecks.
+    """
+    if lists.servers[slot].role == LEADER:
+        lists.servers[slot].has_ended = 1
+    stop_leading(lists, group, slot)
 
 
 @compiled
@@ -17,7 +28,7 @@ def promise(lists: Lists, group: Group, slot: int, epoch: int) -> None:
     Source: class Journal, updateLastPromisedEpoch; that the writer stops at once is our own.
     """
     if lists.servers[slot].term < epoch:
-        stop_leading(lists, group, slot)
+        stop_writing(lists, group, slot)
         lists.servers[slot].term = epoch
 
 
@@ -31,6 +42,16 @@ def is_called(lists: Lists, writer: int, slot: int) -> bool:
 def answers(lists: Lists, writer: int, slot: int) -> bool:
     """Whether a node's answer gets to the writer."""
     return writer == slot or gets_through(lists, slot, writer)
+
+
+@compiled
+def is_silent(lists: Lists, writer: int, slot: int) -> bool:
+    """Whether a node that is not down does not hear a writer, or is not heard: what it is sent, or answers, is late.
+
+    Source: ipc.Client, PingInputStream: while the machine is there the connection is, and TCP sends again.
+    """
+    is_heard = is_called(lists, writer, slot) and answers(lists, writer, slot)
+    return lists.servers[slot].status & DOWN == 0 and not is_heard
 
 
 @compiled

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from emulator.rounds.compiled import merged_into_caller
-from emulator.rounds.quorums.advance_commit import advance_commit
 from emulator.rounds.quorums.append import append_records
 from emulator.rounds.quorums.end_round import end_round
+from emulator.rounds.quorums.hdfs_journal.commit_edits import commit_edits
 from emulator.rounds.quorums.hdfs_journal.journal import journal
-from emulator.rounds.quorums.hdfs_journal.name_writer import name_writer
+from emulator.rounds.quorums.hdfs_journal.name_writer import name_writer, stop_without_lock
 from emulator.rounds.quorums.hdfs_journal.segments import roll, waits_to_roll
 from emulator.rounds.quorums.hdfs_journal.take_over import take_over
 from emulator.rounds.quorums.inputs import Inputs
@@ -29,5 +29,6 @@ def play_hdfs_journal_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     else:
         append_records(lists, inputs, group)
     journal(lists, inputs, group, settings, rules)  # 6. journal
-    advance_commit(lists, group, settings, rules, group.copies // 2 + 1)  # 7. commit
+    commit_edits(lists, group, settings, rules)  # 7. commit
+    stop_without_lock(lists, group)  # 2.4
     end_round(lists, group, settings)  # 8. end of the round

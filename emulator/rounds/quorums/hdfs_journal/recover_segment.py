@@ -69,7 +69,7 @@ def accept_recovery(lists: Lists, group: Group, rules: Rules, slot: int) -> bool
         if other != writer.chosen and not has_segment(lists, rules, node, chosen):
             if not gets_through(lists, writer.chosen, other):
                 continue
-            check_finalized(lists, group, other, writer.chosen)
+            check_finalized(lists, group, other, writer.chosen, chosen.end)
             take_history(lists, group, rules, other, writer.chosen, lists.servers[writer.chosen].end)
             node.segment = chosen.segment
             node.finalized = 0
@@ -89,11 +89,11 @@ def has_segment(lists: Lists, rules: Rules, node: Server, source: Server) -> boo
 
 
 @compiled
-def check_finalized(lists: Lists, group: Group, slot: int, source: int) -> None:
-    """FinalizedSegments: a node is about to take another one's log, which must have its finalized segment as it is."""
+def check_finalized(lists: Lists, group: Group, slot: int, source: int, end: int) -> None:
+    """FinalizedSegments: a node is about to take another one's log up to an end: its finalized segment must be there as it is."""
     node, other = lists.servers[slot], lists.servers[source]
     if not node.finalized:
         return
-    common = first_other_entry(lists, node, other, min(node.end, other.end))
-    if common < node.end or (node.segment == other.segment and node.end != other.end):
+    common = first_other_entry(lists, node, other, min(node.end, end))
+    if common < node.end or (node.segment == other.segment and node.end != end):
         witness(lists, group, FINALIZED_SEGMENTS, slot, NOBODY, common)

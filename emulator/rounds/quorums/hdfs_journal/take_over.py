@@ -1,15 +1,16 @@
-"""Step 3 of hdfs-journal: a new writer fences the old one, recovers its last segment, starts one of its own; a call a round."""
+"""Step 3 of hdfs-journal: a new writer has nodes refuse the old one, recovers its last segment, starts its own."""
 
 from __future__ import annotations
 
 from emulator.rounds.compiled import compiled
 from emulator.rounds.quorums.advance_commit import note_committed
-from emulator.rounds.quorums.constants import CANDIDATE, NOBODY
-from emulator.rounds.quorums.hdfs_journal.fencing import answers, is_called, promise
+from emulator.rounds.quorums.constants import CANDIDATE, IN_SYNC, NOBODY
+from emulator.rounds.quorums.hdfs_journal.fence_writer import has_fenced
+from emulator.rounds.quorums.hdfs_journal.fencing import answers, is_called, promise, stop_writing
 from emulator.rounds.quorums.hdfs_journal.recover_segment import accept_recovery, prepare_recovery
 from emulator.rounds.quorums.hdfs_journal.segments import finalize_log_segment, start_log_segment
 from emulator.rounds.quorums.inputs import Rules
-from emulator.rounds.quorums.lead import begin_leadership, stop_leading
+from emulator.rounds.quorums.lead import begin_leadership
 from emulator.rounds.quorums.links import runs
 from emulator.rounds.quorums.records import Group, Lists
 
@@ -19,13 +20,13 @@ NEW_EPOCH, PREPARE_RECOVERY, ACCEPT_RECOVERY, START_SEGMENT = range(4)
 
 @compiled
 def take_over(lists: Lists, group: Group, rules: Rules) -> None:
-    """The next call of every new writer; one that too few nodes answer ends it.
+    """The next call of every new writer that has done with fencing; one that too few nodes answer ends it.
 
     Source: QuorumJournalManager, recoverUnfinalizedSegments.
     """
     for slot in range(group.copies):
         server = lists.servers[slot]
-        if server.role != CANDIDATE or not runs(lists, slot):
+        if server.role != CANDIDATE or not runs(lists, slot) or not has_fenced(lists, group, slot):
             continue
         if server.stage == NEW_EPOCH:
             goes_on = new_epoch(lists, group, slot)
@@ -37,7 +38,7 @@ def take_over(lists: Lists, group: Group, rules: Rules) -> None:
             goes_on = begin_to_write(lists, group, rules, slot)
         server.stage += 1
         if not goes_on:
-            stop_leading(lists, group, slot)
+            stop_writing(lists, group, slot)
 
 
 @compiled
@@ -72,13 +73,15 @@ def begin_to_write(lists: Lists, group: Group, rules: Rules, slot: int) -> bool:
     writer = lists.servers[slot]
     for other in range(group.copies):
         peer = lists.peers[slot * group.copies + other]
-        peer.in_sync = 1
+        peer.in_sync = IN_SYNC
         peer.match_to = writer.end
         peer.next_entry = writer.end
+        peer.took = writer.end
         peer.answered_round = group.now
     if not finalize_log_segment(lists, group, rules, slot) or not start_log_segment(lists, group, rules, slot):
         return False
     begin_leadership(lists, group, slot, 0)
+    writer.waited_round = group.now
     if writer.end > writer.commit:
         writer.commit = writer.end
         note_committed(lists, group, slot)

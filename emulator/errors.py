@@ -38,9 +38,25 @@ def one_line(text: str, max_chars: int = MAX_VALUE_CHARS) -> str:
     >>> one_line("a\\nb"), one_line("abcdefgh", 6)
     ('a\\\\nb', 'abc...')
     """
-    head = text[: max_chars + 1]
-    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in head)
+    escaped = _escaped(text[: max_chars + 1])
     return escaped if len(escaped) <= max_chars else escaped[: max_chars - 3] + "..."
+
+
+def both_ends(text: str, max_chars: int) -> str:
+    """Returns the text with unprintable characters escaped, cut in its middle to `max_chars` characters.
+
+    >>> both_ends("a = 1, b = 2", 9), both_ends("a\\nb", 9)
+    ('a =...= 2', 'a\\\\nb')
+    """
+    head, tail = _escaped(text[:max_chars]), _escaped(text[-max_chars:])
+    if len(text) <= max_chars and len(head) <= max_chars:
+        return head
+    at_end = (max_chars - 3) // 2
+    return f"{head[: max_chars - 3 - at_end]}...{tail[-at_end:]}"
+
+
+def _escaped(text: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def quoted(value: object) -> str:
@@ -75,6 +91,18 @@ def some(what: str, names: Sequence[str]) -> str:
     ('topic a', 'topics a, b, c, 1 more')
     """
     return f"{what}{'s' if len(names) > 1 else ''} {listing(few(names, len(names)))}"
+
+
+def some_scenarios(names: Sequence[str], count: int) -> str:
+    """Returns which of `count` scenarios these are: a case of sweeps has a name of several parts, of which one is enough.
+
+    >>> some_scenarios(["a", "b"], 3), some_scenarios(["c = 1, d = 2", "c = 2, d = 2"], 3)
+    ('scenarios a, b', '2 of 3 scenarios, such as "c = 1, d = 2"')
+    """
+    parted = [name for name in names if "," in name]
+    if not parted:
+        return some("scenario", names)
+    return f"{len(names)} of {count} scenarios, such as {quoted(parted[0])}"
 
 
 def few(names: Sequence[str], count: int) -> list[str]:

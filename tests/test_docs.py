@@ -18,6 +18,7 @@ from emulator.scenario import load_run, shapes
 from emulator.scenario.commands import COMMAND_KINDS
 from emulator.scenario.configs import KEYS
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
+from tests.asked import ask
 
 ROOT = Path(__file__).parents[1]
 TABLES = (ROOT / "docs" / "tables.md").read_text("utf-8")
@@ -47,9 +48,13 @@ def test_tables_of_graphs(table: str) -> None:
     assert "\n".join([f"## {table}", "", "| column | type | meaning |", "|---|---|---|", *rows, ""]) in GRAPHS
 
 
-def test_views() -> None:
+def test_views(tmp_path: Path) -> None:
+    """Each has a row, which ends with its columns."""
+    (tmp_path / "scenarios").mkdir()
     for view in HELPER_VIEWS:
-        assert f"| {view} |" in TABLES
+        row = re.search(rf"^\| {view} \|.*\|$", section_of(TABLES, "Views on top"), re.MULTILINE)
+        assert row is not None, view
+        assert row.group().endswith(f"| {', '.join(ask(tmp_path, f'SELECT * FROM {view}')[0])} |"), view
 
 
 INITIAL = "[[initial.replicas]] and [[initial.partitions]]"

@@ -257,6 +257,12 @@ def test_a_note_of_some_scenarios_names_them(tmp_path: Path) -> None:
     assert [note.endswith("(scenario v)") for note in notes(tmp_path, more=variant)] == [True]
 
 
+def test_a_note_of_many_cases_names_one(tmp_path: Path) -> None:
+    sweeps = '[[sweeps]]\nset = "acks"\nvalues = ["all", "1"]\n[[sweeps]]\nset = "segment.bytes"\nvalues = [5000, 6000]\n'
+    [told] = notes(tmp_path, more=workload("records_per_round = 1") + sweeps)
+    assert told.endswith('is lost (2 of 5 scenarios, such as "acks = 1, segment.bytes = 5000")')
+
+
 def test_flush_ms_without_the_flusher(tmp_path: Path) -> None:
     told = ["flush.ms flushes here, on a real broker only with log.flush.scheduler.interval.ms beside it: topic t"]
     often = 'config = { "log.flush.scheduler.interval.ms" = 500 }'
@@ -466,3 +472,59 @@ def test_more_copies_than_threads_at_the_start_are_told(tmp_path: Path) -> None:
     assert notes(tmp_path, tiered, cluster.replace("THREADS", "2"), both + store) == []
     assert notes(tmp_path, tiered, cluster.replace("THREADS", "1"), both.replace(led, "") + store) == []
     assert notes(tmp_path, tiered, cluster.replace("THREADS", "1"), both) == []
+
+
+def test_racks_of_readers(tmp_path: Path) -> None:
+    """Without a rack they cross none; a rack without brokers is crossed by all they read."""
+    readers = '[[consumers]]\ngroup = "g"\ntopic = "t"\nRACK\n[[consumers]]\ngroup = "h"\ntopic = "t"\nrack = "1"\n'
+    within = "reads of group g, whose consumers have no rack, count as within a rack: no bill has them as cross-rack reads"
+    three = "brokers are in racks 0, 1, 2"
+    assert notes(tmp_path, cluster="racks = 3", more=readers.replace("RACK", "")) == [f"{within}; {three}"]
+    assert notes(tmp_path, cluster="racks = 3", more=readers.replace("RACK", 'rack = "0"')) == []
+    assert notes(tmp_path, cluster="racks = 1", more='[[consumers]]\ngroup = "g"\ntopic = "t"\n') == []
+    nowhere = "all that is read there counts as cross-rack"
+    [told] = notes(tmp_path, cluster="racks = 3", more=readers.replace("RACK", 'rack = "0a"'))
+    assert told == f'no broker is in rack "0a" of group g (did you mean "0"?): {nowhere}; {three}'
+    [told] = notes(tmp_path, more=readers.replace("RACK", ""))
+    assert told == f'no broker is in rack "1" of group h: {nowhere}; no broker is in a rack'
+
+
+def test_remote_reads_that_never_catch_up(tmp_path: Path) -> None:
+    """One fetch of 1 MiB a round of 2 s is 0.524 MB/s, whatever is written."""
+    tiered = 'config = { "remote.storage.enable" = true }', 'config = { "remote.log.storage.system.enable" = true }'
+    written = '[[workload]]\ntopic = "t"\npartitions = "1"\nrecords_per_second = RATE\nrecord_bytes = 1000\n'
+    half = written.replace("RATE", "400")
+
+    def told(more: str, topic: str = tiered[0], reader: str = "") -> list[str]:
+        reads = f'[[consumers]]\ngroup = "g"\ntopic = "t"\n{reader}\n'
+        path = tmp_path / "reads.toml"
+        path.write_text("round_ms = 2000\n" + CLUSTER.replace("CLUSTER", tiered[1]).replace("TOPIC", topic) + more + reads)
+        return notes_of(load_run(str(path)))
+
+    [note] = told(half + half)
+    assert note == (
+        "where group g reads from remote storage, a round of 2000 ms brings one fetch of 1,048,576 bytes"
+        " (max.partition.fetch.bytes), 0.524 MB/s: t 1 is written 0.8 MB/s, so there it never catches up; shorter rounds, or a"
+        " larger max.partition.fetch.bytes"
+    )
+    assert told(half) == told(half + half, topic="") == told(half + half, reader='partitions = "0"') == []
+    assert told(half + half, reader='config = { "max.partition.fetch.bytes" = 1600000 }') == []
+    assert "of 100,000 bytes (bytes_per_round), 0.05 MB/s: t 1 is" in told(half, reader="bytes_per_round = 100000")[0]
+    assert told(half + half + "to_round = 20\n") == []  # 0.48 MB/s as a mean
+    [note] = told(half + half + "to_round = 20\n", reader="to_round = 40")
+    assert "t 1 is written 0.6 MB/s" in note
+    rounds = half.replace("records_per_second", "records_per_round")
+    assert "t 1 is written 0.6 MB/s" in told(half + rounds)[0]
+
+
+def test_time_buckets_that_are_others_than_asked_for(tmp_path: Path) -> None:
+    """100 rounds have four of 25 at the most."""
+
+    def told(buckets: int) -> list[str]:
+        path = tmp_path / "buckets.toml"
+        path.write_text(f"time_buckets = {buckets}\n" + CLUSTER.replace("CLUSTER", "").replace("TOPIC", ""))
+        return notes_of(load_run(str(path)))
+
+    assert told(1) == told(2) == told(4) == told(10) == []
+    assert told(3) == ["time_buckets = 3: there are 2, of 50 rounds (25 s), as each is a multiple of 25 rounds"]
+    assert told(5) == ["time_buckets = 5: there are 4, of 25 rounds (12.5 s), as each is a multiple of 25 rounds"]

@@ -205,7 +205,10 @@ LINES = [
     ("--each broker --fault power_loss:9m-1.5m", "fault.to_round: 180 is not after from_round"),
     ("--each broker --fault power_loss:9m-3w", "is not KIND:FROM-TO"),
     ("--each broker --fault power_loss:9m-1m30s", "fault.to_round: 180 is not after from_round"),
-    ("--each broker --fault power_loss:9m-30s1m", '"30s1m" is of the wrong type; allowed: a number of rounds, or a time'),
+    (
+        "--each broker --fault power_loss:9m-30s1m",
+        '"30s1m" is no time, which has numbers with the units d, h, m, s and ms, the longest first',
+    ),
     ("--each broker --fault power_loss:1h30-2h", "is not KIND:FROM-TO"),
     ("--each disk --fault power_loss:9-10", "'disk' is not one of 'broker', 'rack', 'pair'"),
     ("--set min.insync.replicas", '--set: "min.insync.replicas" is not KEY=VALUE,...; allowed: as in'),

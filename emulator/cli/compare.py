@@ -17,7 +17,21 @@ from emulator.errors import InputError
 from emulator.storage.written_file import refuse_unwritable
 
 
-@click.command("compare")
+class OneFolder(click.Command):
+    """A command that says what is compared where several folders are given."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click, but for what it says of a second folder."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if "extra argument" not in error.message:
+                raise
+            what = "one DIR is compared: scenarios that are to be put side by side are variants, or sweeps, of one file"
+            raise click.UsageError(f"{error.message}: {what}", ctx) from None
+
+
+@click.command("compare", cls=OneFolder)
 @click.argument("folder", metavar="DIR")
 @click.option("--by", metavar="COLUMN,...", default="", help="Columns of outcomes to group partitions by, as topic.")
 @click.option(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -45,8 +45,18 @@ def refuse_other_contents(out: str) -> None:
 
 
 @contextmanager
-def asking(folder: str, engine: str | None, master: str | None, conf: Mapping[str, str], app_name: str) -> Iterator[Asker]:
-    """Holds what asks the tables of a run for one command; Spark starts if it is needed, or asked for by its own options."""
+def asking(
+    folder: str,
+    engine: str | None,
+    master: str | None,
+    conf: Mapping[str, str],
+    app_name: str,
+    tell: Callable[[str], None] | None = None,
+) -> Iterator[Asker]:
+    """Holds what asks the tables of a run for one command; Spark starts if it is needed, or asked for by its own options.
+
+    `tell`: as of Asker.
+    """
     from emulator.outcomes.ask import Asker
 
     with ExitStack() as held:
@@ -59,7 +69,7 @@ def asking(folder: str, engine: str | None, master: str | None, conf: Mapping[st
 
         if engine == "duckdb" and (master is not None or conf):
             raise InputError("--engine: duckdb stands beside Spark's --master, --remote or --conf; allowed: without them")
-        yield Asker(folder, "spark" if master is not None or conf else engine, start_spark)
+        yield Asker(folder, "spark" if master is not None or conf else engine, start_spark, tell)
 
 
 @contextmanager

@@ -17,9 +17,15 @@ from emulator.cli.options import (
 )
 from emulator.cli.printing import PROGRAM, print_lines, tell_unwritten
 from emulator.cli.sessions import refuse_missing_folder
-from emulator.errors import InputError, did_you_mean, listing, quoted
+from emulator.errors import InputError, did_you_mean, listing, one_line, quoted
 
 LONGEST_QUERY_BYTES = 1 << 20
+LONGEST_REASON_CHARS = 200
+
+
+def _tell_spark(why: str) -> None:
+    said = one_line(why, LONGEST_REASON_CHARS)
+    click.echo(f"note: Spark answers this, which takes longer; DuckDB would not answer alike: {said}", err=True)
 
 
 @click.command("sql")
@@ -60,7 +66,7 @@ def sql_command(
     from emulator.outcomes.formats import write_answer
     from emulator.outcomes.prices import load_prices
 
-    with sessions.asking(folder, engine, master, conf, f"{PROGRAM} sql") as tables:
+    with sessions.asking(folder, engine, master, conf, f"{PROGRAM} sql", _tell_spark) as tables:
         columns, rows = tables.ask(query, None if prices is None else load_prices(prices))
         tell_unwritten(tables, query)
         if query.startswith("@") and form == "table":

@@ -13,9 +13,9 @@ from emulator.engine.ledger_engine import LedgerEngine
 from emulator.engine.shared_fetchers import SharedFetchers
 from emulator.errors import InputError
 from emulator.inputs.arrays.workload import refuse_uneven
-from emulator.outcomes.compiled.traffic import bucket_length
 from emulator.scenario import Run, Scenario
 from emulator.scenario.protocols import GROUPS, LEDGERS, PARTITIONS, system_of
+from emulator.scenario.time_buckets import bucket_length
 
 NAMES = (CompiledEngine.name, LedgerEngine.name, GroupEngine.name)
 """Of all engines, which keep what they have done in folders of these names."""

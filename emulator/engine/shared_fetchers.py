@@ -14,6 +14,7 @@ from emulator.engine.compiled_engine import MOST_TOGETHER, CompiledEngine
 from emulator.engine.estimate import Work
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
+from emulator.errors import quoted
 from emulator.outcomes.joined import Tables
 from emulator.progress import Progress, counted
 from emulator.scenario import Scenario
@@ -72,11 +73,10 @@ class SharedFetchers:
             self._share(shared)
             return self._engine.play(playing)
         tables = self._engine.play(playing)
-        short = self._engine.short_fetchers
-        again = [one for one in self._scenarios if _note(one, short, len(self._scenarios), playing.progress)]
+        again = _tell(self._scenarios, self._engine.short_fetchers, playing.progress)
         if not again:
             return tables
-        self._share([one.scenario_id for one in again])
+        self._share(again)
         files.start_anew()
         return self._engine.play(replace(playing, resume=False))
 
@@ -87,17 +87,28 @@ class SharedFetchers:
         self._engine.keeps_in(self._files)
 
 
-def _note(scenario: Scenario, short: Mapping[int, int], scenarios: int, progress: Progress) -> bool:
-    """Say it if fetchers of a scenario are short; whether it is played once more. `short`: as of CompiledEngine."""
-    if not (many := short.get(scenario.scenario_id)):
-        return False
-    of = f" of scenario {scenario.name}" if scenarios > 1 else ""
-    said = f"more to fetch from one broker to another than {counted(many, 'fetcher')}{of} can bring (num.replica.fetchers)"
-    partitions = sum(topic.partitions for topic in scenario.topics)
-    is_shared = partitions <= MOST_TOGETHER
-    if is_shared:
-        progress.note(f"{said}: all is played once more, its partitions together")
-    else:
+def _tell(scenarios: Sequence[Scenario], short: Mapping[int, int], progress: Progress) -> list[int]:
+    """Says whose fetchers are short, a line for those that go on alike; returns who is played once more, by scenario_id.
+
+    `short`: as of CompiledEngine.
+    """
+    found = [scenario for scenario in scenarios if short.get(scenario.scenario_id)]
+    partitions = [sum(topic.partitions for topic in one.topics) for one in found]
+    shared = [one for one, count in zip(found, partitions, strict=True) if count <= MOST_TOGETHER]
+    alone = [one for one, count in zip(found, partitions, strict=True) if count > MOST_TOGETHER]
+    if shared:
+        progress.note(f"{_said(shared, short, len(scenarios))}: all is played once more, its partitions together")
+    if alone:
         limit = "what limits it is to be given as network_bytes_per_second, else catching up is faster than it would be"
+        said = _said(alone, short, len(scenarios))
         progress.note(f"{said}, but above {MOST_TOGETHER:,} partitions each has one for itself: {limit}")
-    return is_shared
+    return [one.scenario_id for one in shared]
+
+
+def _said(found: Sequence[Scenario], short: Mapping[int, int], scenarios: int) -> str:
+    first = found[0]
+    name = quoted(first.name) if "," in first.name else first.name
+    of = f" of scenario {name}" if scenarios > 1 else ""
+    others = f", and those of {len(found) - 1} more of {scenarios} scenarios," if len(found) > 1 else ""
+    many = counted(short[first.scenario_id], "fetcher")
+    return f"more to fetch from one broker to another than {many}{of}{others} can bring (num.replica.fetchers)"

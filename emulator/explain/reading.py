@@ -11,6 +11,8 @@ from emulator.outcomes.ask import Asker
 
 _TRACE = "round, broker, role, leader_epoch, leo, hw, remote_leo, fetch_state, try_element_at(epochs, -1).epoch AS log_epoch"
 _CONTROLLERS = "round, leader, leader_epoch, isr, elr"
+MOST_SCENARIOS = 10
+"""That a message says may be chosen."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,10 @@ def read_run(tables: Asker) -> Row | None:
     return found[0] if found else None
 
 
+def _told(name: str) -> str:
+    return quoted(name) if "," in name else name
+
+
 def choose_scenario(scenarios: Sequence[Row], wanted: str | None) -> Row:
     """Returns the scenario of a name or, failing that, of an id; None: the only one, or else base."""
     names = [str(row["name"]) for row in scenarios]
@@ -124,7 +130,9 @@ def choose_scenario(scenarios: Sequence[Row], wanted: str | None) -> Row:
         if str(row["scenario_id"]) == wanted:
             return row
     problem = "no scenario is chosen" if wanted is None else f"no scenario is called {quoted(wanted)}"
-    allowed = listing(f"{row['name']} ({row['scenario_id']})" for row in scenarios)
+    shown = [f"{_told(str(row['name']))} ({row['scenario_id']})" for row in scenarios[:MOST_SCENARIOS]]
+    more = f" and {len(scenarios) - MOST_SCENARIOS} more" if len(scenarios) > MOST_SCENARIOS else ""
+    allowed = f"{listing(shown)}{more}"
     raise InputError(f"--scenario: {problem}{did_you_mean(wanted or '', names)}; allowed: {allowed}")
 
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from emulator.faults.kinds import BROKER_STATE_KINDS
+from emulator.scenario.durations import why_no_time
 
 Brokers = Sequence[tuple[int, str | None]]
 
@@ -159,8 +160,10 @@ def _value_problem(parameter: Parameter, value: Any) -> str | None:
         ok = isinstance(value, (list, tuple)) and len(value) > 0 and all(_is(item, one) for one in value)
         return None if ok else f"{value!r} is of the wrong type; allowed: a list of {_OF_LISTS[item]}, not empty"
     if not _is(parameter.type, value):
-        time = ' of rounds, or a time such as "10m"' if "round" in parameter.name else ""
-        return f"{value!r} is of the wrong type; allowed: {_IN_WORDS[parameter.type]}{time}"
+        is_time = "round" in parameter.name
+        time = ' of rounds, or a time such as "10m"' if is_time else ""
+        problem = why_no_time(value) if is_time and isinstance(value, str) else "is of the wrong type"
+        return f"{value!r} {problem}; allowed: {_IN_WORDS[parameter.type]}{time}"
     if parameter.allowed is not None and value not in parameter.allowed:
         return f"unknown value {value!r}; allowed: {', '.join(parameter.allowed)}"
     if parameter.type in ("int", "float"):

@@ -25,12 +25,16 @@ class Asker:
 
     `engine`: "duckdb" or "spark"; None: DuckDB for a run in a local folder that fits this machine's memory, and Spark for any
     other, and for what DuckDB does not answer as Spark does. `start_spark`: gives the session, asked for once it is needed.
+    `tell`: is told why, where a query is Spark's that DuckDB was asked first.
     """
 
-    def __init__(self, uri: str, engine: str | None, start_spark: Callable[[], SparkSession]) -> None:
+    def __init__(
+        self, uri: str, engine: str | None, start_spark: Callable[[], SparkSession], tell: Callable[[str], None] | None = None
+    ) -> None:
         self.uri = uri
         self._engine = engine
         self._start_spark = start_spark
+        self._tell = tell
         self._on_spark: dict[int, TablesOnSpark] = {}
         self._opened: dict[int, OpenTables] = {}
 
@@ -52,6 +56,8 @@ class Asker:
                 if self._engine == "duckdb":
                     problem = f"DuckDB does not answer this as Spark does: {error}"
                     raise InputError(f"SQL: {problem}; allowed: --engine spark") from error
+                if self._tell is not None:
+                    self._tell(str(error))
         from emulator.outcomes.sql import TablesOnSpark
 
         if id(prices) not in self._on_spark:

@@ -41,4 +41,4 @@ def _column_name(chosen: exp.Expr) -> str:
     if isinstance(chosen, exp.Add | exp.Sub | exp.Mul | exp.Div):
         sign = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}[type(chosen)]
         return f"({_column_name(chosen.left)} {sign} {_column_name(chosen.right)})"
-    raise Untranslatable("name of a column")
+    raise Untranslatable("the name of a column without one (give it with AS)")

@@ -46,6 +46,8 @@ MACROS = (
     " list_filter(a, lambda e_, i_: list_position(a, e_) = i_ AND list_contains(b, e_)) END",
     f"spark_join(l, s) AS CASE WHEN typeof(l) IN {_LISTS} THEN array_to_string(l, s) ELSE spark_fail_text('other lists') END",
     "spark_sequence(a, b) AS CASE WHEN a <= b THEN generate_series(a, b) ELSE generate_series(a, b, -1) END",
+    "spark_str_to_map(t, p, s) AS map_from_entries(list_transform(string_split(CAST(t AS VARCHAR), p), lambda e_:"
+    " {'key': split_part(e_, s, 1), 'value': CASE WHEN contains(e_, s) THEN substr(e_, instr(e_, s) + length(s)) END}))",
     "spark_map_json(m) AS CASE WHEN typeof(m) = 'MAP(VARCHAR, VARCHAR)' THEN CAST(to_json(m) AS VARCHAR)"
     " ELSE spark_fail_text('JSON of another type') END",
 )

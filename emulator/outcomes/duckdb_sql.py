@@ -98,7 +98,8 @@ def _rows(connection: duckdb.DuckDBPyConnection, sums: list[int]) -> Iterator[tu
 def _refuse_kinds(kinds: Iterable[str]) -> None:
     for kind in kinds:
         if kind.startswith("DECIMAL") or ("TIMESTAMP" in kind and kind != "TIMESTAMP"):
-            raise OnlySpark(f"a column is of the type {kind}")
+            more = " (write CAST(... AS DOUBLE) for a double)" if kind.startswith("DECIMAL") else ""
+            raise OnlySpark(f"a column is of the type {kind}{more}")
 
 
 def _line(error: Exception) -> str:

@@ -11,7 +11,7 @@ from decimal import Decimal
 from itertools import chain, islice
 from typing import Any, TextIO
 
-from emulator.errors import one_line
+from emulator.errors import both_ends
 
 FORMATS = ("table", "csv", "json")
 LONGEST_TABLE_CELL_CHARS = 100
@@ -51,7 +51,7 @@ def write_turned(columns: Sequence[str], rows: Iterable[RowValues], out: TextIO)
 
 
 def _table_lines(columns: Sequence[str], rows: Iterable[RowValues]) -> Iterator[str]:
-    """Aligns numbers right and the rest left; null is an empty cell, a long cell is cut."""
+    """Aligns numbers right and the rest left; null is an empty cell, a long cell is cut in its middle."""
     remaining = iter(rows)
     first = list(islice(remaining, ROWS_MEASURED))
     cells = [[_cell(value) for value in row] for row in first]
@@ -98,7 +98,7 @@ def _unique(columns: Sequence[str]) -> list[str]:
 
 
 def _cell(value: Any) -> str:
-    return one_line(_text(value), LONGEST_TABLE_CELL_CHARS)
+    return both_ends(_text(value), LONGEST_TABLE_CELL_CHARS)
 
 
 def _text(value: Any) -> str:

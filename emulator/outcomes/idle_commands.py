@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.arrow.packs import PackedRows
-from emulator.errors import few, listing, some
+from emulator.errors import few, listing, some_scenarios
 from emulator.scenario import Scenario
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import Command
@@ -68,7 +68,8 @@ def lines_of(scenarios: Sequence[Scenario], happened: Happened) -> list[str]:
         if asks(scenario):
             for line in _of_scenario(scenario, happened):
                 having.setdefault(line, []).append(scenario.name)
-    return [line if len(names) == len(scenarios) else f"{line} ({some('scenario', names)})" for line, names in having.items()]
+    count = len(scenarios)
+    return [line if len(names) == count else f"{line} ({some_scenarios(names, count)})" for line, names in having.items()]
 
 
 def _of_scenario(scenario: Scenario, happened: Happened) -> Iterator[str]:

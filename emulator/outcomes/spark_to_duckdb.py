@@ -6,6 +6,7 @@ rewritten into a macro of `emulator.outcomes.duckdb_macros`, which has Spark's r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -125,7 +126,7 @@ def _literal(node: exp.Expr) -> exp.Expr:
         return node
     if isinstance(node.parent, exp.Quantile):
         return node
-    raise Untranslatable("a decimal number")
+    raise Untranslatable(f"a decimal number, {node.this} (write {node.this}D for a double)")
 
 
 def _cast(node: exp.Expr) -> exp.Expr:
@@ -185,6 +186,15 @@ def _concat_ws(node: exp.Expr) -> exp.Expr:
     if len(parts) == 1:
         return _call("spark_join", parts[0], separator)
     return _call("concat_ws", separator, *(_call("spark_text", part) for part in parts))
+
+
+def _text_to_map(node: exp.Expr) -> exp.Expr:
+    """Spark's delimiters are regular expressions: only those that mean themselves."""
+    given = (node.args.get("pair_delim"), node.args.get("key_value_delim"))
+    delimiters = [one for one in given if one is not None and one.is_string and re.fullmatch(r"[\w ,:;=]+", one.this)]
+    if len(delimiters) < len(given):
+        raise Untranslatable("STR_TO_MAP with delimiters that are left out, or no plain text")
+    return _call("spark_str_to_map", node.this, *delimiters)
 
 
 def _quantile(node: exp.Expr) -> exp.Expr:
@@ -303,5 +313,6 @@ _REWRITES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.ArrayPosition: _macro("spark_position", "this", "expression"),
     exp.ArrayToString: _macro("spark_join", "this", "expression"),
     exp.GenerateSeries: _macro("spark_sequence", "start", "end"),
+    exp.StrToMap: _text_to_map,
     exp.JSONFormat: _macro("spark_map_json", "this"),
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from emulator.errors import one_line
+from emulator.errors import both_ends
 from emulator.progress import duration, size
 
 Row = Mapping[str, Any]
@@ -52,7 +52,7 @@ def _cell(column: Column, value: Any, largest: float) -> str:
         return "<td></td>"
     if isinstance(value, bool) or not isinstance(value, int | float):
         text = value if isinstance(value, str) else ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-        return f"<td>{column.shown(value) if column.shown else escape(one_line(text, LONGEST_CELL_CHARS))}</td>"
+        return f"<td>{column.shown(value) if column.shown else escape(both_ends(text, LONGEST_CELL_CHARS))}</td>"
     text = escape(column.shown(value) if column.shown else number(value))
     size = f' style="--share:{100 * value / largest:.1f}%"' if largest > 0 else ""
     look = "n bar" if size else "n"

@@ -25,6 +25,7 @@ from emulator.scenario.places import Location, Places
 from emulator.scenario.protocols import LEDGER_PROTOCOLS
 from emulator.scenario.rates import EVEN_ALLOWED
 from emulator.scenario.shapes import MAX_PARTITIONS, CommandShape, ScenarioShape, TopicShape
+from emulator.scenario.topics import missing_partitions
 
 DRAWN = POLICIES[2:]
 """Policies that draw bookies: BookKeeper's own."""
@@ -142,7 +143,8 @@ def count_ledgers(places: Places, shapes: Sequence[TopicShape], imported: Sequen
             problem = f"{shape.partitions} ledgers, but assignment has {len(shape.assignment)}"
             raise places.error((*here, "partitions"), problem, "as many as assignment has")
         if shape.assignment is None and shape.partitions is None:
-            raise places.error((*here, "partitions"), "is missing", "partitions, the number of ledgers, or assignment")
+            problem = missing_partitions(places, here, shape.name, [topic.name for topic in imported])
+            raise places.error((*here, "partitions"), problem, "partitions, the number of ledgers, or assignment")
         counts[shape.name] = len(shape.assignment) if shape.assignment is not None else shape.partitions or 0
     total = sum(counts.values())
     if not 0 < total <= MAX_PARTITIONS:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from emulator.errors import MOST_NAMED, few, listing, some
+from emulator.errors import MOST_NAMED, few, listing, some, some_scenarios
 from emulator.scenario.clusters import SESSION_TIMEOUT, session_timeout_ms
 from emulator.scenario.configs import AT_START, FLUSHER, KEYS, NEVER, OF_ONE_BROKER, ConfigValue, decided_by_others, effective
 from emulator.scenario.configs_in_run import values
@@ -18,12 +18,14 @@ from emulator.scenario.globs import matching_topics
 from emulator.scenario.idle_commands import idle_commands
 from emulator.scenario.ledger_notes import notes_of_ledgers
 from emulator.scenario.ledgers import has_ledgers
-from emulator.scenario.model import Run, Scenario, Topic
+from emulator.scenario.model import TIME_BUCKETS, Run, Scenario, Topic
 from emulator.scenario.protocols import PARTITIONS, group_protocol, system_of
 from emulator.scenario.quorums import has_groups, idle_faults, idle_keys
+from emulator.scenario.reader_notes import notes_of_readers
 from emulator.scenario.round_notes import notes_of_rounds
 from emulator.scenario.start_notes import notes_of_start
 from emulator.scenario.tier_notes import notes_of_tiers, slow_reads
+from emulator.scenario.time_buckets import BUCKET_UNIT_ROUNDS, bucket_length
 from emulator.scenario.topics import NO_REPLICA
 
 FETCHERS, MIN_BYTES, PRE_VOTE = "num.replica.fetchers", "replica.fetch.min.bytes", "pre.vote"
@@ -37,11 +39,12 @@ def notes_of(run: Run) -> list[str]:
     for scenario in run.scenarios:
         for note in _notes(scenario):
             having.setdefault(note, []).append(scenario.name)
-    everywhere = len(run.scenarios)
+    count = len(run.scenarios)
     idle = sorted({key for scenario in run.scenarios for key in keys_without_effect(scenario)})
     told = [f"no effect here: {', '.join(idle)}"] if idle else []
-    notes = [note if len(names) == everywhere else f"{note} ({some('scenario', names)})" for note, names in having.items()]
-    return [*told, *notes, *notes_of_tiers(run), *_empty_lists(run), *_acks_of_others(run), *_same_draws(run)]
+    notes = [note if len(names) == count else f"{note} ({some_scenarios(names, count)})" for note, names in having.items()]
+    of_run = (notes_of_tiers, _empty_lists, _acks_of_others, _same_draws, _time_buckets)
+    return [*told, *notes, *(note for notes_in in of_run for note in notes_in(run))]
 
 
 def keys_without_effect(scenario: Scenario) -> Iterator[str]:
@@ -88,6 +91,7 @@ def _notes(scenario: Scenario) -> Iterator[str]:
         yield from _min_isr(scenario)
         yield from _slow_by_partition(scenario)
         yield from notes_of_rounds(scenario)
+        yield from notes_of_readers(scenario)
         yield from idle_commands(scenario)
     elif scenario.faults.column("moment").null_count < scenario.faults.num_rows:
         yield f"moment of faults has no effect on {system_of(scenario.protocol)}: they play whole rounds"
@@ -268,6 +272,19 @@ def _too_late(scenario: Scenario) -> Iterator[str]:
         first = late.slice(0, MOST_NAMED).select(["kind", "from_round"]).to_pylist()
         told = listing(few([f"{row['kind']} from round {row['from_round']}" for row in first], late.num_rows))
         yield f"the last round is {scenario.rounds - 1}: nothing comes of {told}"
+
+
+def _time_buckets(run: Run) -> Iterator[str]:
+    """Buckets of another number than the file asks for, which it may be by more than one."""
+    longest = max(run.scenarios, key=lambda scenario: scenario.rounds)
+    length = bucket_length(longest.rounds, run.time_buckets)
+    buckets = -(-longest.rounds // length)
+    if run.time_buckets != TIME_BUCKETS and buckets != run.time_buckets:
+        seconds = length * longest.round_ms / 1000
+        yield (
+            f"time_buckets = {run.time_buckets}: there are {buckets}, of {length} rounds ({seconds:,.6g} s), as each is a"
+            f" multiple of {BUCKET_UNIT_ROUNDS} rounds"
+        )
 
 
 def _same_draws(run: Run) -> Iterator[str]:

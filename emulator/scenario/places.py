@@ -49,6 +49,10 @@ class Places:
             text = origin if origin is not None else text + _step_text(step, node, first=not text)
         return ".".join(part for part in (self.prefix, text) if part) or "file"
 
+    def is_added(self, location: Location) -> bool:
+        """Whether a variant added this entry of a list, which the base has none of that name for."""
+        return self.prefix.startswith("variants") and self.origins.get(location, "").startswith(f"{location[0]}[")
+
     def error(self, location: Location, problem: str, allowed: str | None = None) -> InputError:
         """Builds the error for a location of the file."""
         return InputError.at(self.file, self.name(*location), problem, allowed)
@@ -97,7 +101,7 @@ def _describe(detail: ErrorDetails) -> tuple[Location, str, str | None]:
     if kind == "not_a_moment":
         return location, f"{value} is no moment of a round", str(context["allowed"])
     if kind == "no_duration":
-        return location, f"{value} is of the wrong type", str(context["allowed"])
+        return location, f"{value} {context['why']}", str(context["allowed"])
     if kind in TYPES_ALLOWED:
         return location, f"{value} is of the wrong type", TYPES_ALLOWED[kind]
     if kind == "literal_error":

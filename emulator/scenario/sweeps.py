@@ -6,6 +6,7 @@ Cases are all combinations of a file's sweeps, for the base and for every varian
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -184,7 +185,8 @@ def _settings(at: int, sweep: SweepShape, start: _Start) -> list[_Change]:
     of = f"{sweep.topic}: " if sweep.topic else ""
     changes = []
     for value in sweep.values or []:
-        told = f"{of}{name} = {value if isinstance(value, str) else json.dumps(value)}"
+        # Settings stand apart by ", " in OF_SETTINGS, which the view `sweep` takes apart again.
+        told = f"{of}{name} = {re.sub(', +', ',', value) if isinstance(value, str) else json.dumps(value)}"
         change = partial(_changed, name=name, value=value, topics=topics, prefix=f"{here} ({told})")
         changes.append(_Change(told, change))
     return changes

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from emulator.errors import did_you_mean, quoted
 from emulator.placement.assignments import Assignment
 from emulator.scenario.commands import check_config, check_replicas
 from emulator.scenario.configs import ConfigKey, ConfigValue, effective
@@ -17,6 +18,7 @@ from emulator.scenario.places import Location, Places
 from emulator.scenario.shapes import MAX_PARTITIONS, TopicShape
 
 NO_REPLICA = -1
+PARTITIONS_ALLOWED = "partitions and replication_factor, or assignment"
 MIN_ISR = "min.insync.replicas"
 
 
@@ -49,6 +51,9 @@ def resolve_topics(
         if shape.name in topics:
             topics[shape.name] = _configure_imported(places, here, shape, topics[shape.name])
             continue
+        if shape.assignment is None and shape.partitions is None:
+            problem = missing_partitions(places, here, shape.name, [topic.name for topic in imported])
+            raise places.error((*here, "partitions"), problem, PARTITIONS_ALLOWED)
         assignment = _assignment(places, here, shape, brokers, frozenset(ids), seed)
         topics[shape.name] = Topic(shape.name, assignment, dict(shape.config))
         if keys is None:
@@ -100,6 +105,16 @@ class Layout:
         return (self.replicas[keys] == brokers[:, None]).any(axis=1)
 
 
+def missing_partitions(places: Places, here: Location, name: str, imported: Sequence[str]) -> str:
+    """What is wrong with a topic without partitions, by which a variant may have meant one that the base has."""
+    if not places.is_added(here):
+        return "is missing"
+    listed = enumerate(places.data["topics"])
+    names = [topic["name"] for index, topic in listed if not places.is_added(("topics", index))]
+    meant = did_you_mean(name, [*imported, *names])
+    return f"no topic of the base is called {quoted(name)}{meant}, and a new one needs partitions"
+
+
 def _configure_imported(places: Places, here: Location, shape: TopicShape, topic: Topic) -> Topic:
     for key in ("partitions", "replication_factor", *PLACEMENT_KEYS, "assignment"):
         if getattr(shape, key) is not None:
@@ -117,9 +132,8 @@ def _assignment(
         for partition, replicas in enumerate(shape.assignment):
             check_replicas(places, (*here, "assignment", partition), replicas, ids)
         return pad_replicas(shape.assignment)
-    for key in ("partitions", "replication_factor"):
-        if getattr(shape, key) is None:
-            raise places.error((*here, key), "is missing", "partitions and replication_factor, or assignment")
+    if shape.replication_factor is None:
+        raise places.error((*here, "replication_factor"), "is missing", PARTITIONS_ALLOWED)
     return place(places, here, shape, brokers, seed)
 
 

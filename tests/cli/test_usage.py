@@ -78,6 +78,7 @@ USAGE_ERRORS = [
     ("sql SCENARIO @how_do_variants_compare", "is not a folder"),
     ("sql . @nothing", 'no bundled question is named "nothing"'),
     ("sql . @how_do_variants_compared", '(did you mean "how_do_variants_compare"?)'),
+    ("compare one two", "extra argument (two): one DIR is compared: scenarios that are to be put side by side are variants"),
     ("compare nowhere --report tiering", "nowhere: is not a folder"),
     ("graph nowhere --out x", "nowhere: is not a folder"),
     ("graph nowhere.toml --out x", "nowhere.toml: file: does not exist"),

@@ -59,6 +59,15 @@ def test_unknown_scenario() -> None:
         choose_scenario(SCENARIOS, "kip297")
 
 
+def test_of_many_scenarios_some_are_named() -> None:
+    many = [{"scenario_id": at, "name": f"acks = all, segment.bytes = {at}" if at else "base"} for at in range(14)]
+    with pytest.raises(InputError) as caught:
+        choose_scenario(many, "foo")
+    message = str(caught.value)
+    assert 'allowed: base (0), "acks = all, segment.bytes = 1" (1), ' in message
+    assert message.endswith('"acks = all, segment.bytes = 9" (9) and 4 more')
+
+
 @pytest.mark.parametrize(
     ("topic", "partition", "says"),
     [

@@ -23,6 +23,7 @@ ONLY_SPARK = (
     "SELECT replicas[9] AS r FROM partitions",
     "SELECT * FROM outcomes JOIN events USING (topic)",
     "SELECT CAST('1.5' AS INT) AS i",
+    "SELECT str_to_map(topic, '.', ':') AS m FROM outcomes",
     "SELECT * FORM outcomes",
 )
 """What DuckDB would answer otherwise, or refuse with other words: a value, a type, a column's name."""

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from emulator.cli import main
+from emulator.errors import EnvironmentProblem
 from emulator.outcomes.tiering_report import COST_ITEMS
 from tests.outcomes.tiered_run import PRICES, tables
 from tests.output_tables import write_tables
@@ -82,6 +83,27 @@ def test_asked_of_spark(run_folder: Path, capsys: Capture, spark: Any, command: 
     given = (name, run_folder, *query, "--format", "csv")
     of_spark = said(capsys, *given, "--engine", "spark", "--master", "local[2]", "--conf", "spark.ui.enabled=false", "--verbose")
     assert of_spark == said(capsys, *given)
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("SELECT 0.5 * rounds AS s FROM scenarios", "a decimal number, 0.5 (write 0.5D for a double)"),
+        ("SELECT name FROM scenarios", None),
+        ("SELECT 0.5D * rounds AS s FROM scenarios", None),
+    ],
+)
+def test_sql_says_why_it_asks_spark(
+    run_folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, query: str, why: str | None
+) -> None:
+    def no_session(*_: object) -> Any:
+        raise EnvironmentProblem("no Spark here")
+
+    monkeypatch.setattr("emulator.cli.sessions.session", no_session)
+    assert main(["sql", str(run_folder), query]) == (0 if why is None else 3)
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("note: ")]
+    start = "note: Spark answers this, which takes longer; DuckDB would not answer alike: "
+    assert told == ([] if why is None else [start + why])
 
 
 def test_sql_prices_views_by_a_file(run_folder: Path, capsys: Capture) -> None:

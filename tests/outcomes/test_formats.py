@@ -41,6 +41,16 @@ def test_table_keeps_a_row_on_one_line_and_cuts_long_cells() -> None:
     assert len(lines[2]) == 100
 
 
+def test_names_that_differ_at_their_end_stay_apart() -> None:
+    name = "acks = all, min.insync.replicas = 3, eligible.leader.replicas.version = 1, unclean.leader.election.enable = {}"
+    lines = written(["scenario"], [(name.format(value),) for value in ("false", "true")], "table").splitlines()[2:]
+    assert lines[0].startswith("acks = all, min.insync.replicas = 3,") and lines[1].startswith(lines[0][:40])
+    assert lines[0].endswith(".enable = false") and lines[1].endswith(".enable = true")
+    assert [len(line) for line in lines] == [100, 100]
+    assert written(["c"], [("x" * 99 + "\n",)], "table").splitlines()[2].endswith("x\\n")
+    assert written(["c"], [("x" * 100,)], "table").splitlines()[2] == "x" * 100
+
+
 def test_table_streams_what_comes_after_the_measured_rows() -> None:
     rows = [(i,) for i in range(ROWS_MEASURED + 5)]
     assert written(["n"], rows, "table").splitlines()[-1] == str(ROWS_MEASURED + 4)

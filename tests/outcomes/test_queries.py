@@ -159,3 +159,57 @@ def test_who_is_elected_into_an_empty_isr_is_back(
     write_tables({"scenarios": [{**scenario, "overrides": {}}], "events": events}, tmp_path)
     sql = "SELECT from_round, to_round, most_lacking FROM isr_recoveries"
     assert ask(tmp_path, sql)[1] == [(10, full, 2)]
+
+
+UNCLEAN = "unclean.leader.election.enable"
+
+
+def test_unclean_elections_are_held_against_what_is_alike_but_for_them(tmp_path: Path, write_tables: WriteTables) -> None:
+    """Cases of the same other settings, fault, seed and variant; a case alone with its base; a variant by hand with base."""
+    by_hand = {f"topics.t.config.{UNCLEAN}": "true"}
+    given: list[tuple[dict[str, str], int]] = [
+        ({}, 0),
+        (by_hand | {"cluster.brokers": "5"}, 1),
+        (_case("base", f"acks = all, {UNCLEAN} = false"), 0),
+        (_case("base", f"acks = all, {UNCLEAN} = true"), 2),
+        (_case("base", f"acks = 1, {UNCLEAN} = false"), 1),
+        (_case("base", f"acks = 1, {UNCLEAN} = true"), 4),
+        (_case("base", f"acks = all, {UNCLEAN} = true", **{"sweep.fault": '"broker 1"'}), 9),
+        (_case("base", f"acks = all, {UNCLEAN} = true", **{"sweep.seed": "7"}), 9),
+        (_case("base", f"{UNCLEAN} = true"), 8),
+        (by_hand | _case("wide", "acks = 2"), 6),
+        (_case("base", "acks = 2"), 5),
+    ]
+    _write_elections(given, tmp_path, write_tables)
+    sql = "@what_does_unclean_election_cost"
+    pairs = {(row[1], row[2]) for row in ask(tmp_path, sql)[1]}
+    assert pairs == {("1", "0"), ("3", "2"), ("5", "4"), ("8", "0"), ("9", "10")}
+
+
+def test_variants_by_hand_are_held_against_base(tmp_path: Path, write_tables: WriteTables) -> None:
+    given = [({}, 1), ({f"cluster.config.{UNCLEAN}": "true"}, 2), ({"cluster.brokers": "5"}, 0), ({"rounds": "9"}, 5)]
+    _write_elections(given, tmp_path, write_tables)
+    pairs = {(row[1], row[2]) for row in ask(tmp_path, "@what_does_unclean_election_cost")[1]}
+    assert pairs == {("1", "0"), ("0", "2"), ("3", "0")}
+
+
+def _case(variant: str, settings: str, **more: str) -> dict[str, str]:
+    return {"sweep.variant": f'"{variant}"', "sweep.settings": f'"{settings}"', **more}
+
+
+def _write_elections(given: Sequence[tuple[dict[str, str], int]], folder: Path, write_tables: WriteTables) -> None:
+    """A run of scenarios, called by their numbers, with these overrides and so many unclean elections."""
+    scenario = {"protocol": "kafka", "rounds": 50, "round_ms": 500, "mode": "plain"}
+    sums = {"topic": "t", "partition": 0, "acked": 9, "leaderless_rounds": 0}
+    scenarios, outcomes = [], []
+    for at, (overrides, elections) in enumerate(given):
+        scenarios.append({**scenario, "scenario_id": at, "name": str(at), "overrides": overrides})
+        outcomes.append({**sums, "scenario_id": at, "unclean_elections": elections, "acked_lost": elections})
+    write_tables({"scenarios": scenarios, "outcomes": outcomes}, folder)
+
+
+def test_settings_of_a_sweep_are_a_map(tmp_path: Path, write_tables: WriteTables) -> None:
+    given = [({}, 0), (_case("base", "acks = 1, o*: segment.bytes = 5"), 1), ({"sweep.variant": '"base"', "sweep.seed": "1"}, 2)]
+    _write_elections(given, tmp_path, write_tables)
+    sql = "SELECT setting['acks'] AS a, setting['o*: segment.bytes'] AS b, setting['c'] AS c FROM sweep ORDER BY scenario_id"
+    assert ask(tmp_path, sql)[1] == [("1", "5", None), (None, None, None)]

@@ -118,7 +118,9 @@ def test_other_texts_are_refused(tmp_path: Path, place: str) -> None:
     good = {"rounds": "10m", "workload[0].from_round": "1.5s", "faults[0].lag_rounds": "500ms", "commands[0].round": "3m"}[place]
     with pytest.raises(InputError) as refused:
         scenarios(tmp_path, text=FILE.replace(f'"{good}"', '"soon"'))
-    assert f': {place}: "soon" is of the wrong type; allowed: a number of rounds, or a time such as' in str(refused.value)
+    units = "which has numbers with the units d, h, m, s and ms, the longest first"
+    told = f': {place}: "soon" is no time, {units}; allowed: a number of rounds, or a time such as'
+    assert told in str(refused.value)
 
 
 @pytest.mark.parametrize("key", ["mtbf_rounds", "from_round"])

@@ -21,14 +21,6 @@ TRAFFIC_SCHEMA = pa.schema(
 )
 """Sums of a block: broker_place among the scenario's brokers; bucket from 0; bytes; partitions."""
 
-BUCKET_UNIT_ROUNDS = 25
-"""Time buckets are whole multiples of so many rounds."""
-
-
-def bucket_length(rounds: int, time_buckets: int) -> int:
-    """Rounds of a time bucket of broker_rounds: about that part of the run, in whole units; it does not depend on jobs."""
-    return -(-max(-(-rounds // time_buckets), 1) // BUCKET_UNIT_ROUNDS) * BUCKET_UNIT_ROUNDS
-
 
 def traffic_sums(names: Names, inputs: Inputs, traffic: np.ndarray) -> pa.Table:
     """The sums that are not all 0, of TRAFFIC_SCHEMA."""

@@ -1,6 +1,7 @@
 -- A row for each case of a run's sweeps, or for each scenario of a run without any: what was varied, and what it came to,
 -- summed over partitions. on_frontier: no other case with the same fault and seed is as good in acked_lost,
--- unwritable_seconds and month_cost, and better in one of them.
+-- unwritable_seconds and month_cost, and better in one of them. What is refused costs nothing there. setting: settings by
+-- what is set ("acks", "orders: min.insync.replicas"), null where no setting is swept.
 WITH chosen AS (
   SELECT
     scenario_id,
@@ -62,33 +63,39 @@ compared AS (
     cases.*,
     collect_list(struct(acked_lost, unwritable_seconds, month_cost)) OVER (PARTITION BY fault, seed) AS others
   FROM cases
+),
+rated AS (
+  SELECT
+    c.scenario_id,
+    c.scenario,
+    c.variant,
+    c.fault,
+    c.settings,
+    c.seed,
+    c.acked,
+    c.acked_lost,
+    c.partitions_with_loss,
+    c.refused,
+    c.unwritable_seconds,
+    c.unavailable_seconds,
+    c.under_min_isr_seconds,
+    c.month_cost,
+    c.replicated_bytes,
+    c.remote_copy_bytes,
+    max(
+      CASE
+        WHEN o.acked_lost <= c.acked_lost AND o.unwritable_seconds <= c.unwritable_seconds AND o.month_cost <= c.month_cost
+          AND (o.acked_lost < c.acked_lost OR o.unwritable_seconds < c.unwritable_seconds OR o.month_cost < c.month_cost)
+        THEN 1
+        ELSE 0
+      END
+    ) = 0 AS on_frontier,
+    c.unacknowledged_lost
+  FROM compared c
+  LATERAL VIEW explode(c.others) r AS o
+  GROUP BY ALL
 )
 SELECT
-  c.scenario_id,
-  c.scenario,
-  c.variant,
-  c.fault,
-  c.settings,
-  c.seed,
-  c.acked,
-  c.acked_lost,
-  c.partitions_with_loss,
-  c.refused,
-  c.unwritable_seconds,
-  c.unavailable_seconds,
-  c.under_min_isr_seconds,
-  c.month_cost,
-  c.replicated_bytes,
-  c.remote_copy_bytes,
-  max(
-    CASE
-      WHEN o.acked_lost <= c.acked_lost AND o.unwritable_seconds <= c.unwritable_seconds AND o.month_cost <= c.month_cost
-        AND (o.acked_lost < c.acked_lost OR o.unwritable_seconds < c.unwritable_seconds OR o.month_cost < c.month_cost)
-      THEN 1
-      ELSE 0
-    END
-  ) = 0 AS on_frontier,
-  c.unacknowledged_lost
-FROM compared c
-LATERAL VIEW explode(c.others) r AS o
-GROUP BY ALL
+  *,
+  CASE WHEN settings != '' THEN str_to_map(settings, ', ', ' = ') END AS setting
+FROM rated

@@ -42,3 +42,4 @@ SELECT `topics.orders.config.unclean.leader.election.enable` FROM scenarios ORDE
 SELECT item, price FROM prices ORDER BY item, price LIMIT 3;
 SELECT cause, topic, count_if(kind = 'isr_shrink') AS n FROM events GROUP BY ALL ORDER BY ALL
 SELECT s.name, o.topic, o.acked FROM outcomes o JOIN scenarios s USING (scenario_id) ORDER BY ALL
+SELECT str_to_map(t, ', ', ' = ') AS m FROM VALUES ('a = 1, b = 2 = 3'), ('a'), (''), ('a = '), (NULL) AS v(t)

@@ -171,7 +171,7 @@ def test_in_which_rounds_readers_get_a_thread() -> None:
     """13 readers for 10 threads that make a read a round: the figure of docs/accuracy.md, Remote reads."""
     rounds, last_rounds, reads = 100, [-1] * 13, [0] * 13
     for now in range(rounds):
-        tasks = [ReadTask((at, 0), BY_ITSELF, last, 1) for at, last in enumerate(last_rounds)]
+        tasks = [ReadTask((at, 0), BY_ITSELF, last, 1, False) for at, last in enumerate(last_rounds)]
         for at, (found, _) in enumerate(reads_of(tasks, 10, 100, float("inf"))):
             if found == IS_MADE:
                 last_rounds[at], reads[at] = now, reads[at] + 1

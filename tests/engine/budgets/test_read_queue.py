@@ -10,8 +10,8 @@ from emulator.rounds.kafka.reading.records import IS_MADE, IS_REFUSED, WAITS_FOR
 ANY = float("inf")
 
 
-def read(partition: int, last_round: int = -1, *, fetch: int = BY_ITSELF, wanted: int = 100) -> ReadTask:
-    return ReadTask((partition, 0), fetch, last_round, wanted)
+def read(partition: int, last_round: int = -1, *, fetch: int = BY_ITSELF, wanted: int = 100, has_it: bool = False) -> ReadTask:
+    return ReadTask((partition, 0), fetch, last_round, wanted, has_it)
 
 
 def test_nobody_waits_without_limits() -> None:
@@ -37,6 +37,11 @@ def test_threads_then_the_queue_then_errors() -> None:
 def test_who_waits_for_a_fetch_takes_no_thread() -> None:
     tasks = [read(0, 1, fetch=3), read(1, 2, fetch=3), read(2, 3)]
     assert [turn for turn, _ in reads_of(tasks, 2, 0, ANY)] == [IS_MADE, WAITS_FOR_FETCH, IS_MADE]
+
+
+def test_what_is_in_hand_needs_no_fetch_and_no_thread_but_has_its_part_of_the_quota() -> None:
+    tasks = [read(0, 1, fetch=3, has_it=True), read(1, 2, fetch=3), read(2, 3, fetch=3), read(3, 4)]
+    assert reads_of(tasks, 1, 1, 120) == [(IS_MADE, 60), (IS_MADE, 60), (WAITS_FOR_FETCH, 0), (WAITS_FOR_THREAD, 0)]
 
 
 def test_parts_of_the_quota_rise_together() -> None:

@@ -25,10 +25,10 @@ from .losses import losses
 from .metadata import CLOSED
 from .offload import DEFAULTS as OFFLOAD_DEFAULTS
 from .offload import in_outage, offload
+from .old_ledgers import FAILURE, delete_old, looks_at_retention, roll_over, why_full
 from .placement import NotEnoughBookies
 from .readers import begin_reading_list, go_on_reading
 from .rules import REAL, Rules
-from .settings import is_due
 from .simulate import play_round
 from .slow_rates import sizes_of
 from .status import store_outages
@@ -44,12 +44,9 @@ DEFAULTS: dict[str, Any] = {
     "retentionCheckIntervalInSeconds": 120,
     **OFFLOAD_DEFAULTS,
 }
-MINUTE_MS, MEGABYTE = 60_000, 1024 * 1024
 FENCE_LAST = 2
 
 RECOVER, WAIT, CREATE, WRITE, CLOSE, STOPPED = "recover", "wait", "create", "write", "close", "stopped"
-ENTRIES, SIZE, AGE, FAILURE = "entries", "size", "age", "failure"
-"""Why a ledger was rolled over."""
 PASSED_ON = ("check_ledger", "decommission_bookie", "add_bookie")
 """Commands that every ledger of the list obeys."""
 
@@ -267,10 +264,10 @@ def play_topic(case: Mapping[str, Any]) -> Topic:
         for part in topic.alive:
             if part.dropped_round is not None and part.ledger.writer.lac >= 0:
                 topic.violations.append(Violation(now, "AckedMessagesAreListed", f"ledger {part.number}"))
-        looks_at_retention = _looks_at_retention(topic)
-        if looks_at_retention:
-            _delete_old(topic)
-        offload(topic, looks_at_retention)
+        retention_is_looked_at = looks_at_retention(topic)
+        if retention_is_looked_at:
+            delete_old(topic)
+        offload(topic, retention_is_looked_at)
     return topic
 
 
@@ -369,55 +366,11 @@ def _take_results(topic: Topic, owner: Owner) -> None:
         owner.part, owner.phase = None, STOPPED
     elif writer.state in (SHUT, FENCED_OFF):
         owner.queue = part.messages[writer.lac + 1 :] + owner.queue
-        _roll_over(topic, part, FAILURE, writer.stop_cause)
+        roll_over(topic, part, FAILURE, writer.stop_cause)
         owner.part, owner.phase, owner.cause = None, CREATE, writer.stop_cause
     elif writer.state == WRITING:
-        if owner.phase == WRITE and topic.store_up and (why := _why_full(topic, part)) is not None:
-            _roll_over(topic, part, why)
+        if owner.phase == WRITE and topic.store_up and (why := why_full(topic, part)) is not None:
+            roll_over(topic, part, why)
             owner.phase = CLOSE  # nothing new; what is in flight gets done
         if owner.phase == CLOSE and not writer.window.pending:
             writer.ask_to_close()
-
-
-def _roll_over(topic: Topic, part: Part, why: str, cause: int | None = None) -> None:
-    if part.rolled_over is None:
-        part.rolled_over = why
-        topic.event("ledger_rolled_over", part, cause)
-
-
-def _why_full(topic: Topic, part: Part) -> str | None:
-    """By entries or bytes, but not before the least age; by the largest age, if it has any entry."""
-    given, age = topic.given, topic.now + 1 - part.created_round
-    if age >= topic.rounds("managedLedgerMaxLedgerRolloverTimeMinutes", MINUTE_MS):
-        return AGE if part.entries > 0 else None
-    if age < topic.rounds("managedLedgerMinLedgerRolloverTimeMinutes", MINUTE_MS):
-        return None
-    if part.entries >= given["managedLedgerMaxEntriesPerLedger"]:
-        return ENTRIES
-    return SIZE if topic.bytes_of(part) >= given["managedLedgerMaxSizePerLedgerMbytes"] * MEGABYTE else None
-
-
-def _looks_at_retention(topic: Topic) -> bool:
-    """When it is due, and when the list went on: subscriptions go on to the new ledger; but not while the store is away."""
-    due = is_due(topic.now, topic.case["round_ms"], topic.given["retentionCheckIntervalInSeconds"] * 1000)
-    return topic.store_up and (due or topic.list_went_on_round == topic.now)
-
-
-def _delete_old(topic: Topic) -> None:
-    """Delete ledgers from the front, whole ones, never the last: too old, or more than there may be with what is behind."""
-    minutes, megabytes = topic.given["defaultRetentionTimeInMinutes"], topic.given["defaultRetentionSizeInMB"]
-    total = sum(topic.bytes_of(part) for part in topic.listed)
-    for part in topic.listed[:-1]:
-        if part.closed_round is None:
-            return
-        age = topic.now - part.closed_round
-        expired = minutes >= 0 and age > topic.rounds("defaultRetentionTimeInMinutes", MINUTE_MS)
-        too_much = megabytes >= 0 and total - topic.bytes_of(part) >= megabytes * MEGABYTE
-        if not expired and not too_much:
-            return
-        part.deleted_round = topic.now
-        topic.event("ledger_deleted", part)
-        topic.version += 1
-        total -= topic.bytes_of(part)
-        for owner in topic.owners:
-            owner.version += owner.version == topic.version - 1

@@ -25,7 +25,7 @@ LONGEST_REASON_CHARS = 200
 
 def _tell_spark(why: str) -> None:
     said = one_line(why, LONGEST_REASON_CHARS)
-    click.echo(f"note: Spark answers this, which takes longer; DuckDB would not answer alike: {said}", err=True)
+    click.echo(f"note: Spark is asked, which takes longer than DuckDB: {said}", err=True)
 
 
 @click.command("sql")

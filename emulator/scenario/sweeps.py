@@ -138,7 +138,9 @@ def _cases(start: _Start, sweeps: Sequence[SweepShape], resolve: Resolve) -> Ite
         for change in chosen[: len(settings)]:
             changed = change.apply(changed)
         if settings:
-            overrides[OF_SETTINGS] = json.dumps(", ".join(change.name for change in chosen[: len(settings)]))
+            # The view `sweep` takes them apart by ", ".
+            told = [re.sub(", +", ",", change.name) for change in chosen[: len(settings)]]
+            overrides[OF_SETTINGS] = json.dumps(", ".join(told))
         for change in chosen[len(settings) :]:
             changed = change.apply(changed)
             overrides[OF_SEED] = change.name.removeprefix("seed ")
@@ -185,8 +187,7 @@ def _settings(at: int, sweep: SweepShape, start: _Start) -> list[_Change]:
     of = f"{sweep.topic}: " if sweep.topic else ""
     changes = []
     for value in sweep.values or []:
-        # Settings stand apart by ", " in OF_SETTINGS, which the view `sweep` takes apart again.
-        told = f"{of}{name} = {re.sub(', +', ',', value) if isinstance(value, str) else json.dumps(value)}"
+        told = f"{of}{name} = {value if isinstance(value, str) else json.dumps(value)}"
         change = partial(_changed, name=name, value=value, topics=topics, prefix=f"{here} ({told})")
         changes.append(_Change(told, change))
     return changes

@@ -16,7 +16,7 @@ CONSUMER_COUNTERS = {
     "remote_requests": "fetches answered from remote storage",
     "remote_errors": "remote reads that failed",
     "throttled_rounds": "rounds in which the remote fetch quota cut a read",
-    "index_hits": "remote reads whose segment's indexes the broker had",
+    "index_hits": "of remote_requests, those whose segment's indexes the broker had",
     "index_misses": "those for which it fetched them",
     "index_bytes": "bytes of the indexes fetched",
     "follower_bytes": "bytes read from followers",

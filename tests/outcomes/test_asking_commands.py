@@ -102,7 +102,7 @@ def test_sql_says_why_it_asks_spark(
     monkeypatch.setattr("emulator.cli.sessions.session", no_session)
     assert main(["sql", str(run_folder), query]) == (0 if why is None else 3)
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("note: ")]
-    start = "note: Spark answers this, which takes longer; DuckDB would not answer alike: "
+    start = "note: Spark is asked, which takes longer than DuckDB: "
     assert told == ([] if why is None else [start + why])
 
 

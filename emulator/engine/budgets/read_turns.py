@@ -117,7 +117,7 @@ class _Reads:
         return self._demands(round_).demand > 0
 
     def has_asked(self, before: State) -> np.ndarray:
-        """Flags of readers that read remotely since then, or were refused, or waited for a thread."""
+        """Flags of readers that read remotely since then, or were refused: who waits for a thread does so beside as many."""
         (old, _), (new, _) = readers_of(before), readers_of(self.state)
         return (old["remote_round"] != new["remote_round"]) | (old["remote_errors"] != new["remote_errors"])
 

@@ -1,8 +1,9 @@
 -- What would unclean leader election cost in records, and save in time without a leader?
 --
 -- Compares two scenarios topic by topic, where they differ in unclean elections: `unclean` is the scenario with more of
--- them, `clean` the other. Cases of sweeps are paired where they are alike but for unclean.leader.election.enable: the
--- same variant, fault, seed and other settings. Variants are paired with base, whatever else they change. lost_more:
+-- them, `clean` the other. Cases of sweeps are paired where they are alike but for unclean.leader.election.enable: in
+-- fault, seed, other settings and what else their variants change. Variants are paired with base, whatever else they
+-- change. lost_more:
 -- acknowledged records lost on top; saved_seconds: partition-seconds without a leader less; lost_per_saved_second puts a
 -- price on it. Needs a variant, or a sweep, of unclean.leader.election.enable. Kafka's: ledgers have no leaders.
 WITH chosen AS (

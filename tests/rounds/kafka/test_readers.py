@@ -114,7 +114,7 @@ def assert_equal(cases: Mapping[str, Case], folder: Path, mutant: str | None = N
 def cases_of_reference_tests() -> dict[str, Case]:
     """The cases that the reference's own tests of consumers are about, by name of the test; of single partitions."""
     found: dict[str, Case] = {}
-    for name in ("catch_up", "followers", "positions", "sources", "truncation"):
+    for name in ("catch_up", "followers", "in_hand", "positions", "sources", "truncation"):
         module = importlib.import_module(f"tests.reference.consumers.test_{name}")
         for test, function in vars(module).items():
             if test.startswith("test_") and not inspect.signature(function).parameters:

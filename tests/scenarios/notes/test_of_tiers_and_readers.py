@@ -119,13 +119,16 @@ def test_remote_reads_that_never_catch_up(tmp_path: Path) -> None:
 
     [note] = told(half + half)
     assert note == (
-        "where group g reads from remote storage, a round of 2000 ms brings one fetch of 1,048,576 bytes"
-        " (max.partition.fetch.bytes), 0.524 MB/s: t 1 is written 0.8 MB/s, so there it never catches up; shorter rounds, or a"
-        " larger max.partition.fetch.bytes"
+        "where group g reads from remote storage, a round of 2000 ms brings one fetch of 1,048,000 bytes, 0.524 MB/s: t 1 is"
+        " written 0.8 MB/s, so there it never catches up; shorter rounds, or a larger max.partition.fetch.bytes (and"
+        " fetch.max.bytes)"
     )
     assert told(half) == told(half + half, topic="") == told(half + half, reader='partitions = "0"') == []
     assert told(half + half, reader='config = { "max.partition.fetch.bytes" = 1600000 }') == []
-    assert "of 100,000 bytes (bytes_per_round), 0.05 MB/s: t 1 is" in told(half, reader="bytes_per_round = 100000")[0]
+    assert told(half + half, reader="bytes_per_round = 100000") == told(half + half, reader="records_per_round = 9") == []
+    large = half.replace("record_bytes = 1000", "record_bytes = 700000").replace("= 400", "= 0.6")
+    assert "one fetch of 700,000 bytes, 0.35 MB/s: t 1 is written 0.42 MB/s" in told(large)[0]
+    assert told(large.replace("700000", "2000000").replace("= 0.6", "= 0.5")) == []  # a record a round, as it is written
     assert told(half + half + "to_round = 20\n") == []  # 0.48 MB/s as a mean
     [note] = told(half + half + "to_round = 20\n", reader="to_round = 40")
     assert "t 1 is written 0.6 MB/s" in note

@@ -1,8 +1,18 @@
-"""A case of the reference of groups as a scenario file."""
+"""Groups from the scenario file to the tables, as the reference has them: every key, fault and command gets to the rounds."""
 
 from __future__ import annotations
 
-from tests.reference.quorums.cases import Case
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from emulator.scenario.protocols import GROUP_PROTOCOLS
+from emulator.scenario.quorum_configs import GROUP_KEYS
+from tests.group_scenarios import load, tables_of
+from tests.reference.quorums.cases import Case, Event
+from tests.reference.quorums.play import outcomes, played
+from tests.reference.quorums.schedules import random_case
 
 ROUND_MS = 500
 CONFIG_OF_CASE = {
@@ -62,3 +72,46 @@ def scenario_text(case: Case, protocol: str) -> str:
         lines += [f"round_trip_ms = {max(1, fault.rounds * ROUND_MS)}"] if fault.kind == "slow_link" else []
         lines += [f"clients = {str(fault.clients).lower()}"] if fault.kind == "isolation" else []
     return "\n".join(lines)
+
+
+@pytest.mark.parametrize("protocol", [name for name, guard in GROUP_PROTOCOLS.items() if guard is None])
+def test_scenarios_as_the_reference(tmp_path: Path, protocol: str) -> None:
+    """Settings, faults and workload of a scenario file get to the rounds: outcomes, events and the state at the end."""
+    for seed in range(3000, 3012):
+        drawn = random_case(protocol, seed, rounds=45, disks=0.3)
+        case = replace(drawn, number=0, timeout_rounds=max(2, drawn.timeout_rounds))
+        group, seen = played(case)
+        tables = tables_of(load(tmp_path, scenario_text(case, protocol)))
+        own = tables["outcomes"][0]
+        counted = outcomes(group)
+        assert {name: own[name] for name in counted if name in own} == {n: v for n, v in counted.items() if n in own}
+        events = [
+            Event(e["round"], e["kind"], e["broker"], e["leader_epoch"], e["from_offset"], e["to_offset"], e["cause"])
+            for e in tables["events"]
+        ]
+        assert events == group.events, f"{protocol} {seed}"
+        found = [(v["round"], v["invariant"]) for v in tables["violations"]]
+        assert found == [(v.round, v.invariant) for v in group.violations]
+        term, last, _ = group.elections[-1]
+        end = seen[-1][last]
+        assert (own["leader_epoch"], own["hw"], own["leo"]) == (term, end["commit"], len(end["log"]))
+        assert own["leader"] == (-1 if group.served is None else group.served)
+        members = end["voters"][1] if end["voters"] else range(case.copies)
+        has_all = [n for n, row in enumerate(seen[-1]) if n in members and len(row["log"]) >= end["commit"]]
+        assert own["isr"] == (sorted(group.members) if protocol == "pacifica" else has_all)
+        (row,) = tables["groups"]
+        waited = {one["rounds"]: one["records"] for one in row["latencies"]}
+        assert waited == group.latencies
+        assert sum(waited.values()) == own["acked"]
+        assert (row["copies"], row["sent_entries"]) == (len(members), counted["sent_entries"])
+        changes = sum(event.kind == "configuration" for event in events)
+        assert row["written_entries"] == counted["sent_entries"] + counted["appended"] + counted["elections"] + changes
+        assert row["record_bytes"] == (record_bytes_of(case) if any(records for _, records in case.workload) else None)
+        needed = {"quorum": case.acks, "primary-backup-sync": case.copies, "primary-backup-async": 1}
+        needed["pacifica"] = len(group.members)
+        assert row["acks_needed"] == needed.get(protocol, len(members) // 2 + 1)
+        assert tables["partitions"][0]["replicas"] == list(range(case.first_members or case.copies))
+
+
+def test_every_key_is_played() -> None:
+    assert set(CONFIG_OF_CASE) == set(GROUP_KEYS)

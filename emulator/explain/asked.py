@@ -13,6 +13,7 @@ from emulator.explain.times import times_of
 from emulator.progress import counted, scaled, size
 from emulator.scenario import Scenario
 from emulator.scenario.globs import matching_topics, parse_partitions
+from emulator.scenario.rates import mean_records_a_round
 
 MOST_FAULTS = 8
 """That are told one by one."""
@@ -34,11 +35,11 @@ def asked_lines(scenarios: Sequence[Scenario]) -> Iterator[str]:
 
 def _load(scenario: Scenario) -> str:
     """What is sent to all partitions together: at the most, in all, from when to when."""
-    columns = ("from_round", "to_round", "records_per_round", "record_bytes")
-    starts, ends, whole, record_bytes = (scenario.workload.column(name).to_numpy() for name in columns)
+    columns = ("from_round", "to_round", "record_bytes")
+    starts, ends, record_bytes = (scenario.workload.column(name).to_numpy() for name in columns)
     ends = np.minimum(ends, scenario.rounds)
-    exact = scenario.workload.column("records_per_second").to_numpy().astype(np.float64)  # where it is no whole records a round
-    rates = np.where(np.isnan(exact), whole * 1000 / scenario.round_ms, exact) * _partitions(scenario)
+    a_round = mean_records_a_round(scenario.workload, scenario.round_ms)
+    rates = a_round * 1000 / scenario.round_ms * _partitions(scenario)
     sent = (starts < ends) & (rates > 0)
     if not sent.any():
         return "nothing is sent"

@@ -31,6 +31,12 @@ def records_a_round(records_per_second: float, round_ms: int) -> Fraction:
     return Fraction(repr(records_per_second)) * round_ms / 1000
 
 
+def mean_records_a_round(workload: pa.Table, round_ms: int) -> np.ndarray:
+    """Returns the records a round of each row of a scenario's workload, on average: with the rest of rates that have one."""
+    by_rate = workload.column(PER_SECOND).to_numpy().astype(np.float64) * round_ms / 1000  # NaN: whole records a round
+    return np.where(np.isnan(by_rate), workload.column(PER_ROUND).to_numpy(), by_rate)
+
+
 def in_rounds(rows: Rows, rounds: int, round_ms: int, window_rounds: int) -> pa.Table:
     """Workload rows with whole records a round in `records_per_round`; `records_per_second` stays where there is a rest.
 

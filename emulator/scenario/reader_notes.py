@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from emulator.errors import did_you_mean, listing, quoted, some
@@ -12,6 +13,7 @@ from emulator.scenario.configs_in_run import values
 from emulator.scenario.consumers import read_partitions
 from emulator.scenario.globs import matching_topics, parse_partitions
 from emulator.scenario.model import ConsumerRow, Scenario
+from emulator.scenario.rates import mean_records_a_round
 from emulator.scenario.tiered import ENABLE
 
 MOST_RACKS = 10
@@ -77,9 +79,8 @@ def _most_written(scenario: Scenario, row: ConsumerRow, tiered: Mapping[str, int
     rows = scenario.workload
     first = pc.max_element_wise(rows.column("from_round"), row.from_round)
     shared = pc.subtract(pc.min_element_wise(rows.column("to_round"), end), first)
-    by_rate = pc.multiply(rows.column("records_per_second"), scenario.round_ms / 1000)  # null where whole records a round say it
-    records = pc.coalesce(by_rate, pc.cast(rows.column("records_per_round"), "float64"))
-    size_bytes = pc.multiply(pc.multiply(records, pc.cast(rows.column("record_bytes"), "float64")), pc.cast(shared, "float64"))
+    records = mean_records_a_round(rows, scenario.round_ms)
+    size_bytes = pa.array(records * rows.column("record_bytes").to_numpy() * shared.to_numpy())
     rows = rows.select(["topic", "partitions"]).append_column("bytes", size_bytes).filter(pc.greater(shared, 0))
     sums = rows.group_by(["topic", "partitions"]).aggregate([("bytes", "sum")]).to_pylist()
     written = {topic: np.zeros(partitions) for topic, partitions in tiered.items()}

@@ -266,11 +266,12 @@ def read_segment(
         use_index(readers.cached, cached, read.segment, index_bytes, room)
     if is_request:
         request_fetch(segment, reader, read, inputs.wants[reader.want].request_bytes)
-        reader.index_hits += is_kept
-    if is_request and not is_kept:
-        reader.index_misses += 1
-        reader.index_bytes += index_bytes
-        readers.served[slot].downloaded_bytes += index_bytes
+        if is_kept:
+            reader.index_hits += 1
+        else:
+            reader.index_misses += 1
+            reader.index_bytes += index_bytes
+            readers.served[slot].downloaded_bytes += index_bytes
     if end < read.wanted_end:
         reader.throttled_rounds += 1
     check_begin(lists, inputs, part, replicas, reader, slot)

@@ -39,7 +39,7 @@ def limits_reading(scenario: Scenario) -> bool:
     """Whether remote reads of several partitions on one broker may compete in any round: for its quota, its threads, a fetch.
 
     For threads only where reads take time (`read_ms`) and a broker's readers may need more requests than they make in a round;
-    for fetches where a group has fewer members than partitions.
+    for fetches where a group has fewer members than partitions, which may need more than a round holds.
     """
     if not scenario.consumers:
         return False
@@ -51,20 +51,26 @@ def limits_reading(scenario: Scenario) -> bool:
     ]
     most = most_replicas(scenario, read)
     settings = BrokerConfigs(scenario, (THREADS, QUOTA))
-    reads = reads_per_thread(scenario)
-    is_short = reads is not None and most * _requests_of_groups(scenario) > min(settings.ever(THREADS)) * reads
-    return most > 1 and (min(settings.ever(QUOTA)) < configs.NEVER or is_short or bool(fetching_members(scenario)))
+    reads, of_groups = reads_per_thread(scenario), _requests_of_groups(scenario)
+    needed = most * sum(requests for requests, _ in of_groups.values())
+    is_short = reads is not None and needed > min(settings.ever(THREADS)) * reads
+    of_members = {group: np.bincount(member[member >= 0]).max() for group, member in fetching_members(scenario).items()}
+    shares_fetches = any(partitions * of_groups[group][0] > of_groups[group][1] for group, partitions in of_members.items())
+    return most > 1 and (min(settings.ever(QUOTA)) < configs.NEVER or is_short or shares_fetches)
 
 
-def _requests_of_groups(scenario: Scenario) -> int:
-    """Remote requests that all groups together need of a partition in a round, at the most."""
-    most, record_bytes = dict.fromkeys(groups_of(scenario.consumers), 0), largest_record(scenario)
+def _requests_of_groups(scenario: Scenario) -> dict[str, tuple[int, int]]:
+    """By group, the remote requests that it needs of a partition in a round at the most, and the fetches that this holds."""
+    found: dict[str, tuple[int, int]] = {}
+    record_bytes = largest_record(scenario)
     for row in scenario.consumers:
+        fetches = remote_fetches(scenario, row)
         limit = MOST_BYTES if row.bytes_per_round is None else min(row.bytes_per_round, MOST_BYTES)
         records = MOST_RECORDS if row.records_per_round is None else min(row.records_per_round, MOST_RECORDS)
-        of_row = most_of_a_round(remote_fetches(scenario, row), max(1, row.fetch_bytes), limit, records, record_bytes)
-        most[row.group] = max(most[row.group], int(of_row[0]))
-    return sum(most.values())
+        requests, _ = most_of_a_round(fetches, max(1, row.fetch_bytes), limit, records, record_bytes)
+        most, least = found.get(row.group, (0, fetches))
+        found[row.group] = max(most, int(requests)), min(least, fetches)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

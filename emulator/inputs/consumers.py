@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
 
 from emulator.scenario import ConsumerRow, Scenario
+from emulator.scenario.workload import DEFAULT_RECORD_BYTES
 
 MOST_RECORDS, MOST_BYTES = 2**40, 2**60
 """More of records or bytes in a round is never met, and would overflow when added to."""
@@ -19,6 +24,30 @@ def reads_per_thread(scenario: Scenario) -> int | None:
     """Remote reads that one thread of a broker makes in a round; None: they take no time."""
     read_ms = scenario.remote_storage.read_ms
     return max(1, scenario.round_ms // read_ms) if read_ms > 0 else None
+
+
+def largest_record(scenario: Scenario) -> int:
+    """Bytes of the largest record of any segment, of those that are remote at the start as a mean."""
+    given, remote = scenario.initial_replicas, scenario.initial_remote_segments
+    records = pc.add(pc.subtract(remote.column("end_offset"), remote.column("base_offset")), 1)
+    sizes = [
+        scenario.workload.column("record_bytes"),
+        pc.fill_null(given.column("record_bytes"), DEFAULT_RECORD_BYTES),
+        pc.add(pc.divide(remote.column("bytes"), records), 1),
+    ]
+    return max(pc.max(size).as_py() or 1 for size in sizes)
+
+
+def most_of_a_round(fetches: Any, fetch_bytes: Any, limit_bytes: Any, records: Any, record_bytes: int) -> tuple[Any, Any]:
+    """(requests, bytes) of a reader's remote read at the most, numbers or arrays. `fetches`: that a round holds, of fetch_bytes;
+    limit_bytes, records: what the reader takes in it; record_bytes: of the largest record.
+
+    Two fetches that follow each other bring more than fetch_bytes, or one would have: as many times as there are such pairs.
+    """
+    whole = limit_bytes // record_bytes
+    limit = np.where(records < whole, np.minimum(records, whole) * record_bytes, limit_bytes)
+    requests = np.minimum(np.minimum(fetches, records), np.maximum(1, 2 * -(-limit // fetch_bytes) - 1))
+    return requests, np.maximum(record_bytes, np.minimum(limit, fetches * np.maximum(fetch_bytes, record_bytes)))
 
 
 def read_quota(bytes_per_second: int, round_ms: int) -> int:

@@ -112,7 +112,8 @@ def _remote_reads(case: Case) -> str | None:
 
     if case.given is None or case.of_ledgers or not limits_reading(case.given):
         return None
-    return "Remote reads of a broker are whole and in turn; its quota gives all of a round their parts at once, not in bursts."
+    text = "Remote reads of a broker go in turn, a reader's of one segment a round, in whole requests"
+    return f"{text}; its quota gives all of a round their parts at once, not in bursts."
 
 
 def _clients_traffic(case: Case) -> str | None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from emulator.errors import did_you_mean, listing, quoted
 from emulator.scenario.globs import matching_topics, parse_partitions
-from emulator.scenario.model import ConsumerRow
+from emulator.scenario.model import ConsumerRow, Scenario
 from emulator.scenario.places import Location, Places
 from emulator.scenario.rates import records_a_round
 from emulator.scenario.rows import rows_of_list
@@ -116,6 +116,11 @@ def _resolve(places: Places, here: Location, shape: ConsumerShape, rounds: int, 
         byte_rate=shape.config.get(QUOTA),
         idle_keys=tuple(key for key in IDLE_KEYS if key in shape.config),
     )
+
+
+def remote_fetches(scenario: Scenario, row: ConsumerRow) -> int:
+    """Remote fetches of a reader that a round holds, one after the other (docs/consumer_rounds.md, Remote reads)."""
+    return scenario.fetching.in_a_round(scenario.round_ms, row.fetch_bytes, scenario.remote_storage.read_ms * 1000)
 
 
 def records_per_round(shape: ConsumerShape, round_ms: int) -> int | None:

@@ -200,11 +200,12 @@ class Fetching:
     bytes_per_second: int
     per_round: int | None = None
 
-    def in_a_round(self, round_ms: int, limit_bytes: int) -> int:
-        """How many full fetches of so many bytes a round holds, one at least."""
+    def in_a_round(self, round_ms: int, limit_bytes: int, more_us: int = 0) -> int:
+        """How many full fetches of so many bytes a round holds, one at least; `more_us`: what each takes longer."""
         if self.per_round is not None:
             return self.per_round
-        return max(1, round_ms * 1000 // (self.round_trip_us + limit_bytes * 1_000_000 // self.bytes_per_second))
+        fetch_us = self.round_trip_us + limit_bytes * 1_000_000 // self.bytes_per_second + more_us
+        return max(1, round_ms * 1000 // fetch_us)
 
 
 @dataclass(frozen=True, eq=False)

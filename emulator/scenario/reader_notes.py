@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from emulator.errors import did_you_mean, listing, quoted, some
 from emulator.scenario.configs_in_run import values
-from emulator.scenario.consumers import read_partitions
+from emulator.scenario.consumers import read_partitions, remote_fetches
 from emulator.scenario.globs import matching_topics, parse_partitions
 from emulator.scenario.model import ConsumerRow, Scenario
 from emulator.scenario.rates import mean_records_a_round
@@ -48,7 +48,7 @@ def _racks(scenario: Scenario) -> Iterator[str]:
 
 
 def _remote_reads_too_slow(scenario: Scenario) -> Iterator[str]:
-    """A remote read is one fetch a round (docs/consumer_rounds.md, Remote reads): of long rounds less than what is written.
+    """What the remote fetches of a round bring (docs/consumer_rounds.md, Remote reads) may be less than what is written.
 
     Of whole records, one at least; who takes less by its own row falls behind wherever it reads, and needs no note.
     """
@@ -56,7 +56,7 @@ def _remote_reads_too_slow(scenario: Scenario) -> Iterator[str]:
     told: set[str] = set()
     record_bytes = pc.max(scenario.workload.column("record_bytes")).as_py() or 1
     for row in scenario.consumers:
-        limit = max(1, row.fetch_bytes // record_bytes) * record_bytes
+        fetch, fetches = max(1, row.fetch_bytes // record_bytes) * record_bytes, remote_fetches(scenario, row)
         end = min(row.to_round, scenario.rounds)
         if row.group in told or row.from_round >= end or not matching_topics(row.topic, tiered):
             continue
@@ -64,13 +64,16 @@ def _remote_reads_too_slow(scenario: Scenario) -> Iterator[str]:
         takes = [row.bytes_per_round, None if row.records_per_round is None else row.records_per_round * record_bytes]
         if any(one is not None and one < most for one in takes):
             continue  # wherever it reads, as its row says
-        if limit < most:
+        if fetches * fetch < most:
             told.add(row.group)
-            brings, comes = (a_round * 1000 / scenario.round_ms / 1e6 for a_round in (limit, most))
+            brings, comes = (a_round * 1000 / scenario.round_ms / 1e6 for a_round in (fetches * fetch, most))
+            is_given, read_ms = scenario.fetching.per_round is not None, scenario.remote_storage.read_ms
+            cure = "more fetches_per_round" if is_given else "a lower read_ms" if read_ms else "a lower fetch_round_trip_ms"
             yield (
-                f"where group {row.group} reads from remote storage, a round of {scenario.round_ms} ms brings one fetch of"
-                f" {limit:,} bytes, {brings:.3g} MB/s: {place} is written {comes:.3g} MB/s, so there it never catches up;"
-                " shorter rounds, or a larger max.partition.fetch.bytes (and fetch.max.bytes)"
+                f"where group {row.group} reads from remote storage, a round of {scenario.round_ms} ms brings"
+                f" {fetches:,} fetch{'es' if fetches > 1 else ''} of {fetch:,} bytes, {brings:.3g} MB/s: {place} is written"
+                f" {comes:.3g} MB/s, so there it never catches up; {cure}, or a larger max.partition.fetch.bytes (and"
+                " fetch.max.bytes)"
             )
 
 

@@ -159,6 +159,12 @@ def of_cluster(text: str) -> tuple[str, str]:
 
 SLOW = ("[cluster]", "[remote_storage]\nread_ms = 600\n[cluster]")
 QUOTA_SET = of_cluster(f'"{QUOTA}" = 8000')
+BY_TIME = ("fetches_per_round = 1\n", "")
+TWICE = [SLOW, of_cluster(f'"{THREADS}" = 7'), ("fetches_per_round = 1", "fetches_per_round = 2")]
+
+
+def of_groups(text: str) -> tuple[str, str]:
+    return "[[consumers]]", f"[[consumers]]\n{text}"
 
 
 @pytest.mark.parametrize(
@@ -168,6 +174,8 @@ QUOTA_SET = of_cluster(f'"{QUOTA}" = 8000')
         ([QUOTA_SET], True),
         ([("[[consumers]]", "[[consumers]]\nmembers = 4")], True),
         ([("[[consumers]]", "[[consumers]]\nmembers = 5")], False),
+        ([BY_TIME, of_groups("members = 4")], True),
+        ([BY_TIME, of_groups("members = 4\nrecords_per_round = 1")], False),  # two of a round's fetches
         ([QUOTA_SET, ("[[1], [1], [1], [1], [2]]", "[[1], [2]]")], False),  # nobody to compete with
         ([QUOTA_SET, ('"remote.storage.enable" = true', "")], False),  # nothing is remote
         ([SLOW], False),  # ten threads, four readers
@@ -175,6 +183,13 @@ QUOTA_SET = of_cluster(f'"{QUOTA}" = 8000')
         ([SLOW, of_cluster(f'"{THREADS}" = 3')], True),
         ([("[cluster]", "[remote_storage]\nread_ms = 400\n[cluster]"), of_cluster(f'"{THREADS}" = 3')], False),  # two reads each
         ([of_cluster(f'"{THREADS}" = 1')], False),  # reads take no time
+        ([of_cluster(f'"{THREADS}" = 1'), BY_TIME], False),
+        ([SLOW, of_cluster(f'"{THREADS}" = 4'), BY_TIME], False),  # one fetch of 601 ms
+        (TWICE, True),  # eight requests
+        ([*TWICE, of_groups("records_per_round = 1")], False),  # four
+        ([*TWICE, of_groups(f"bytes_per_round = {FETCH_BYTES}")], False),
+        ([*TWICE, of_groups(f"bytes_per_round = {FETCH_BYTES + 1}")], True),  # which may be of two fetches
+        ([*TWICE, of_groups(f"records_per_round = {FETCH_BYTES // RECORD_BYTES}")], False),
     ],
 )
 def test_who_competes(tmp_path: Path, changes: list[tuple[str, str]], limits: bool) -> None:

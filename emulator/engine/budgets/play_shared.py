@@ -17,7 +17,7 @@ from emulator.engine.budgets.copy_bursts import first_burst
 from emulator.engine.budgets.copy_turns import CopyTurns
 from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.engine.budgets.first_play import is_exceeded, windows_of
-from emulator.engine.budgets.read_turns import ReadTurns
+from emulator.engine.budgets.read_turns import QuotaTurns, ReadTurns
 from emulator.engine.budgets.saturated import SaturatedRounds
 from emulator.engine.budgets.shared_block import SharedBlock, block_payloads
 from emulator.engine.budgets.turns import Each, InTurn, Turns
@@ -72,7 +72,7 @@ def _turns_of(blocks: Sequence[SharedBlock], shared: SharedBudgets) -> list[Turn
     if shared.copies is not None:
         found.append(CopyTurns(blocks, shared.copies, window_rounds(shared.round_ms), shared.changes))
     if shared.reads is not None:
-        found.append(ReadTurns(blocks, shared.reads))
+        found += [ReadTurns(blocks, shared.reads), QuotaTurns(blocks, shared.reads)]
     return found
 
 

@@ -52,7 +52,8 @@ def read_demands(state: State, inputs: Inputs, layout: Layout, window_rounds: in
         return bytes_at(state, inputs, at, end[asking]) - bytes_at(state, inputs, at, position[asking])
 
     by_count = np.where(want["records_per_round"] == UNKNOWN, local_start, position + want["records_per_round"])
-    most = np.minimum(want["remote_bytes"], np.where(rate == UNKNOWN, want["remote_bytes"], rate))
+    most = np.minimum(want["remote_bytes"], want["remote_fetches"] * want["request_bytes"])
+    most = np.minimum(most, np.where(rate == UNKNOWN, most, rate))
     most[asking] = np.minimum(most[asking], bytes_to(np.minimum(local_start, by_count)))
     demand = np.zeros(len(readers), np.int64)
     demand[asking] = np.minimum(most[asking], -(-bytes_to(local_start) // window_rounds) + appends[asking])

@@ -17,7 +17,7 @@ from emulator.rounds.kafka.constants import FOREVER, UNKNOWN
 from emulator.rounds.kafka.reading.records import EARLIEST, LATEST, NO_POLICY, NO_RACK, Want
 from emulator.rounds.records import fields_of
 from emulator.scenario import ConsumerRow, Scenario
-from emulator.scenario.consumers import read_partitions
+from emulator.scenario.consumers import read_partitions, remote_fetches
 
 WIDTH = len(fields_of(Want))
 _POLICIES = {"earliest": EARLIEST, "latest": LATEST, "none": NO_POLICY}
@@ -102,7 +102,8 @@ def _limits(row: ConsumerRow, scenario: Scenario) -> dict[str, int]:
         "round_bytes": min(fetches * row.fetch_bytes, most, MOST_BYTES),
         "fetches": fetches,
         "request_bytes": max(1, row.fetch_bytes),
-        "remote_bytes": min(row.fetch_bytes, most),
+        "remote_fetches": remote_fetches(scenario, row),
+        "remote_bytes": min(most, MOST_BYTES),
     }
 
 

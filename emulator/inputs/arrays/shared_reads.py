@@ -13,10 +13,19 @@ import numpy as np
 
 from emulator.bandwidth.broker_configs import BrokerConfigs
 from emulator.bandwidth.placement import most_replicas
-from emulator.inputs.consumers import groups_of, read_quota, reads_per_thread
+from emulator.inputs.consumers import (
+    MOST_BYTES,
+    MOST_RECORDS,
+    groups_of,
+    largest_record,
+    most_of_a_round,
+    read_quota,
+    reads_per_thread,
+)
 from emulator.inputs.fetching import fetching_members
 from emulator.inputs.storage_settings import alterations_of, is_ever_tiered
 from emulator.scenario import Scenario, configs
+from emulator.scenario.consumers import remote_fetches
 
 THREADS = "remote.log.reader.threads"
 QUOTA = "remote.log.manager.fetch.max.bytes.per.second"
@@ -29,8 +38,8 @@ BY_ITSELF = -1
 def limits_reading(scenario: Scenario) -> bool:
     """Whether remote reads of several partitions on one broker may compete in any round: for its quota, its threads, a fetch.
 
-    For threads only where reads take time (`read_ms`) and a broker has more readers than they serve in a round; for fetches where
-    a group has fewer members than partitions.
+    For threads only where reads take time (`read_ms`) and a broker's readers may need more requests than they make in a round;
+    for fetches where a group has fewer members than partitions, which may need more than a round holds.
     """
     if not scenario.consumers:
         return False
@@ -42,18 +51,35 @@ def limits_reading(scenario: Scenario) -> bool:
     ]
     most = most_replicas(scenario, read)
     settings = BrokerConfigs(scenario, (THREADS, QUOTA))
-    readers = most * len(groups_of(scenario.consumers))
-    reads = reads_per_thread(scenario)
-    is_short = reads is not None and readers > min(settings.ever(THREADS)) * reads
-    return most > 1 and (min(settings.ever(QUOTA)) < configs.NEVER or is_short or bool(fetching_members(scenario)))
+    reads, of_groups = reads_per_thread(scenario), _requests_of_groups(scenario)
+    needed = most * sum(requests for requests, _ in of_groups.values())
+    is_short = reads is not None and needed > min(settings.ever(THREADS)) * reads
+    of_members = {group: np.bincount(member[member >= 0]).max() for group, member in fetching_members(scenario).items()}
+    shares_fetches = any(partitions * of_groups[group][0] > of_groups[group][1] for group, partitions in of_members.items())
+    return most > 1 and (min(settings.ever(QUOTA)) < configs.NEVER or is_short or shares_fetches)
+
+
+def _requests_of_groups(scenario: Scenario) -> dict[str, tuple[int, int]]:
+    """By group, the remote requests that it needs of a partition in a round at the most, and the fetches that this holds."""
+    found: dict[str, tuple[int, int]] = {}
+    record_bytes = largest_record(scenario)
+    for row in scenario.consumers:
+        fetches = remote_fetches(scenario, row)
+        limit = MOST_BYTES if row.bytes_per_round is None else min(row.bytes_per_round, MOST_BYTES)
+        records = MOST_RECORDS if row.records_per_round is None else min(row.records_per_round, MOST_RECORDS)
+        requests, _ = most_of_a_round(fetches, max(1, row.fetch_bytes), limit, records, record_bytes)
+        most, least = found.get(row.group, (0, fetches))
+        found[row.group] = max(most, int(requests)), min(least, fetches)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
 class ReadLimits:
-    """`from_round`: where limits change, from round 0 on; by it and place of the broker `quotas`, bytes a round, and `reads`, of
-    all threads in a round, infinite without a limit, and `queues`: reads that may wait for a thread.
+    """`from_round`: where limits change, from round 0 on; by it and place of the broker `quotas`, bytes a round, and `reads`,
+    requests of all threads in a round, infinite without a limit, and `queues`: reads that may wait for a thread.
 
     `fetches`: by number of a group with fewer members than partitions: by partition the fetch that brings it, BY_ITSELF for none.
+    `record_bytes`: of the scenario's largest record.
     """
 
     from_round: np.ndarray
@@ -61,6 +87,7 @@ class ReadLimits:
     reads: np.ndarray
     queues: np.ndarray
     fetches: Mapping[int, np.ndarray]
+    record_bytes: int
 
     def at(self, round_: int) -> tuple[np.ndarray, np.ndarray]:
         """(quotas, reads) in force in a round, by place of the broker."""
@@ -94,7 +121,7 @@ def read_limits(scenario: Scenario) -> ReadLimits | None:
     quotas = np.array([[quota(int(value)) for value in row] for row in settings.by_round(QUOTA, rounds)], float)
     reads = settings.by_round(THREADS, rounds) * (np.inf if a_thread is None else a_thread)
     queues = settings.by_round(QUEUE, rounds)
-    return ReadLimits(np.array(rounds, np.int64), quotas, reads, queues, _fetches(scenario))
+    return ReadLimits(np.array(rounds, np.int64), quotas, reads, queues, _fetches(scenario), largest_record(scenario))
 
 
 def _fetches(scenario: Scenario) -> dict[int, np.ndarray]:

@@ -24,9 +24,11 @@ _READER = {
     "reset_cause": NO_CAUSE,
     "stopped": NO_CAUSE,
     "remote_round": -1,
+    "short_round": -1,
     "stretch_cause": NO_CAUSE,
     "stretch_slot": NOBODY,
     "asked": NOBODY,
+    "turn_requests": UNKNOWN,
     "turn_bytes": UNKNOWN,
     "quota_bytes": UNKNOWN,
 }

@@ -26,6 +26,7 @@ from tests.rounds.kafka.compared import Played, consumer_groups_of, unread_of
 from tests.rounds.kafka.test_readers import OF_UNREAD, REFUSALS
 
 PARTITIONS = 5
+FETCHING: tuple[Mapping[str, Any], ...] = ({}, {"fetches_per_round": 2}, {"fetches_per_round": 5}, {"fetch_round_trip_ms": 150.5})
 OF_CACHES = {"index_hits", "index_misses", "index_bytes"}
 """A partition has its brokers' whole index caches here (docs/consumer_rounds.md); in the reference partitions share them."""
 
@@ -38,6 +39,7 @@ def cases_of(seed: int, partitions: int = PARTITIONS) -> list[dict[str, Any]]:
     config["remote.log.manager.fetch.max.bytes.per.second"] = rng.choice((None, 300, 1000))
     store = {**base["remote_storage"], "copy_bytes_per_second": None, "read_ms": rng.choice((0, 500))}
     members = rng.choice((None, None, 1, 2, 3))
+    fetching = random.Random(f"reads/fetches/{seed}").choice(FETCHING)
     consumers = [{**row, "members": members, "start": "earliest"} for row in base["consumers"]]
     topic_config = base["topic_config"] | {"retention.ms": -1, "local.retention.bytes": base["topic_config"]["segment.bytes"]}
     commands = [command for command in base["commands"] if command["kind"] not in ("reassign", "delete_topic")]
@@ -46,7 +48,7 @@ def cases_of(seed: int, partitions: int = PARTITIONS) -> list[dict[str, Any]]:
         rows = [{**row, "records_per_round": rng.randint(1, 3)} for row in base["workload"]]
         more = {"replicas": rng.sample((1, 2, 3), rng.choice((2, 3))), "workload": rows, "consumers": consumers}
         more |= {"config": config, "remote_storage": store, "topic_config": topic_config, "commands": commands}
-        cases.append({**base, **more, "page_cache_bytes": None})
+        cases.append({**base, **more, **fetching, "page_cache_bytes": None})
     return cases
 
 

@@ -106,28 +106,39 @@ def test_racks_of_readers(tmp_path: Path) -> None:
 
 
 def test_remote_reads_that_never_catch_up(tmp_path: Path) -> None:
-    """One fetch of 1 MiB a round of 2 s is 0.524 MB/s, whatever is written."""
+    """One fetch of 1 MiB a round of 2 s is 0.524 MB/s, whatever is written; 320 that take 6.242 ms each are more than that."""
     tiered = 'config = { "remote.storage.enable" = true }', 'config = { "remote.log.storage.system.enable" = true }'
+    once = f"{tiered[1]}\nfetches_per_round = 1"
     written = '[[workload]]\ntopic = "t"\npartitions = "1"\nrecords_per_second = RATE\nrecord_bytes = 1000\n'
     half = written.replace("RATE", "400")
 
-    def told(more: str, topic: str = tiered[0], reader: str = "") -> list[str]:
+    def told(more: str, topic: str = tiered[0], reader: str = "", cluster: str = once) -> list[str]:
         reads = f'[[consumers]]\ngroup = "g"\ntopic = "t"\n{reader}\n'
         path = tmp_path / "reads.toml"
-        path.write_text("round_ms = 2000\n" + CLUSTER.replace("CLUSTER", tiered[1]).replace("TOPIC", topic) + more + reads)
-        return notes_of(load_run(str(path)))
+        path.write_text("round_ms = 2000\n" + CLUSTER.replace("CLUSTER", cluster).replace("TOPIC", topic) + more + reads)
+        return [note for note in notes_of(load_run(str(path))) if note.startswith("where")]
 
     [note] = told(half + half)
     assert note == (
-        "where group g reads from remote storage, a round of 2000 ms brings one fetch of 1,048,000 bytes, 0.524 MB/s: t 1 is"
-        " written 0.8 MB/s, so there it never catches up; shorter rounds, or a larger max.partition.fetch.bytes (and"
+        "where group g reads from remote storage, a round of 2000 ms brings 1 fetch of 1,048,000 bytes, 0.524 MB/s: t 1 is"
+        " written 0.8 MB/s, so there it never catches up; more fetches_per_round, or a larger max.partition.fetch.bytes (and"
         " fetch.max.bytes)"
     )
+    assert told(half + half, cluster=tiered[1]) == []
+    read_ms = "[remote_storage]\nread_ms = MS\n"
+    [note] = told(half + half + read_ms.replace("MS", "1500"), cluster=tiered[1])
+    assert "brings 1 fetch of" in note and "; a lower read_ms, or a larger" in note
+    assert told(half + half + read_ms.replace("MS", "400"), cluster=tiered[1]) == []
+    [note] = told(written.replace("RATE", "2100") + read_ms.replace("MS", "400"), cluster=tiered[1])
+    assert "brings 4 fetches of 1,048,000 bytes, 2.1 MB/s: t 1 is written 2.1 MB/s" in note
+    small = 'config = { "max.partition.fetch.bytes" = 1000 }'  # 1.005 ms each
+    [note] = told(written.replace("RATE", "1100"), reader=small, cluster=tiered[1])
+    assert "brings 1,990 fetches of 1,000 bytes, 0.995 MB/s: t 1 is" in note and "; a lower fetch_round_trip_ms, or" in note
     assert told(half) == told(half + half, topic="") == told(half + half, reader='partitions = "0"') == []
     assert told(half + half, reader='config = { "max.partition.fetch.bytes" = 1600000 }') == []
     assert told(half + half, reader="bytes_per_round = 100000") == told(half + half, reader="records_per_round = 9") == []
     large = half.replace("record_bytes = 1000", "record_bytes = 700000").replace("= 400", "= 0.6")
-    assert "one fetch of 700,000 bytes, 0.35 MB/s: t 1 is written 0.42 MB/s" in told(large)[0]
+    assert "1 fetch of 700,000 bytes, 0.35 MB/s: t 1 is written 0.42 MB/s" in told(large)[0]
     assert told(large.replace("700000", "2000000").replace("= 0.6", "= 0.5")) == []  # a record a round, as it is written
     assert told(half + half + "to_round = 20\n") == []  # 0.48 MB/s as a mean
     [note] = told(half + half + "to_round = 20\n", reader="to_round = 40")

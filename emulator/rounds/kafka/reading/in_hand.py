@@ -1,4 +1,4 @@
-"""What a reader has in hand of its last remote request: a whole fetch, which it takes over rounds (FetchCollector)."""
+"""What a reader has in hand of its remote requests: whole fetches, the last of which it takes over rounds (FetchCollector)."""
 
 from __future__ import annotations
 
@@ -12,26 +12,49 @@ from emulator.rounds.lists import every
 
 
 @compiled
-def has_in_hand(reader: Reader, slot: int, end: int) -> bool:
-    """Whether its last request, of this replica, brought the records before an end."""
-    return reader.fetched_slot == slot and end <= reader.fetched_to
-
-
-@compiled
 def give_up_fetch(reader: Reader) -> None:
     """Nothing is in hand."""
     reader.fetched_to = 0
 
 
 @compiled
-def request_fetch(segment: RemoteSegment, reader: Reader, read: RemoteRead, fetch_bytes: int) -> None:
-    """Fetch what comes after what is in hand, all that a fetch brings."""
-    begin = reader.position
-    if reader.fetched_slot == read.slot:
-        begin = max(begin, reader.fetched_to)
+def end_in_hand(reader: Reader, slot: int) -> int:
+    """The end of what its last requests, of this replica, brought: its position, if nothing is in hand."""
+    return max(reader.position, reader.fetched_to) if reader.fetched_slot == slot else reader.position
+
+
+@compiled
+def end_of_fetches(segment: RemoteSegment, begin: int, end: int, fetch_bytes: int, fetches: int) -> int:
+    """Where so many whole fetches end that follow each other from an offset on, at `end` at the latest."""
+    while fetches > 0 and begin < end:
+        begin = end_within(segment, begin, end, fetch_bytes)
+        fetches -= 1
+    return begin
+
+
+@compiled
+def requests_up_to(segment: RemoteSegment, reader: Reader, read: RemoteRead, end: int, fetch_bytes: int) -> int:
+    """How many whole fetches a read needs that ends there, beyond what is in hand."""
+    begin, requests = end_in_hand(reader, read.slot), 0
+    while begin < end:
+        begin = end_within(segment, begin, read.segment_end, fetch_bytes)
+        requests += 1
+    return requests
+
+
+@compiled
+def request_fetches(segment: RemoteSegment, reader: Reader, read: RemoteRead, fetch_bytes: int, requests: int) -> None:
+    """Fetch what comes after what is in hand, all that so many fetches bring."""
+    reader.fetched_to = end_of_fetches(segment, end_in_hand(reader, read.slot), read.segment_end, fetch_bytes, requests)
     reader.fetched_slot = read.slot
-    reader.fetched_to = end_within(segment, begin, read.segment_end, fetch_bytes)
-    reader.remote_requests += 1
+    reader.remote_requests += requests
+
+
+@compiled
+def records_of_fetch(segment: RemoteSegment, fetch_bytes: int) -> int:
+    """Records of a whole fetch of a segment whose records have as many bytes each."""
+    record_bytes = segment.size_bytes // (segment.end_offset - segment.base_offset + 1)
+    return max(1, fetch_bytes // max(1, record_bytes))
 
 
 @compiled
@@ -47,8 +70,7 @@ def leap_requests(lists: Lists, tiers: TierLists, readers: ReaderLists, inputs: 
         if reader.remote_round < then - 1 or missing <= 0:
             continue  # it did not read remotely, or had all that it read
         segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
-        record_bytes = segment.size_bytes // (segment.end_offset - segment.base_offset + 1)
-        fetch_records = max(1, inputs.wants[reader.want].request_bytes // max(1, record_bytes))
+        fetch_records = records_of_fetch(segment, inputs.wants[reader.want].request_bytes)
         requests = (missing + fetch_records - 1) // fetch_records
         reader.remote_requests += requests
         reader.index_hits += requests

@@ -6,8 +6,9 @@ from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.constants import FOREVER, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.leap import meeting
+from emulator.rounds.kafka.reading.deal_requests import requests_at_once
+from emulator.rounds.kafka.reading.in_hand import records_of_fetch
 from emulator.rounds.kafka.reading.index_cache import is_cached
-from emulator.rounds.kafka.reading.read_remote import requests_at_once
 from emulator.rounds.kafka.reading.records import SEGMENT_GONE, STORE_AWAY, STORE_SLOW, Reader, ReaderLists
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.scratch_lists import Lists, TierLists
@@ -42,6 +43,8 @@ def until_read_otherwise(
     if at < 0 or reader.remote_round != now - 1 or not (rules.lookup_by_epoch and rules.reads_within_lineage):
         return now
     read = readers.reads[at]
+    if read.dealt < read.needs:
+        return now
     before, wanted_end = reader.position - gained, read.wanted_end
     segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
     if segment.size_bytes % (segment.end_offset - segment.base_offset + 1):
@@ -49,8 +52,8 @@ def until_read_otherwise(
     if read.segment_end <= segment.end_offset or not is_cached(readers.cached, readers.served[slot].cached, read.segment):
         return now  # fetches may bring otherwise much, or indexes
     at_once = requests_at_once(inputs, part, replica)
-    if at_once != UNKNOWN and lists.filled[0].reads.count > at_once:
-        return now  # requests may come to be made in one round
+    if at_once != UNKNOWN and most_requests(lists, tiers, readers, inputs, slot) > at_once:
+        return now  # more may come to be needed in one round
     ends = nearer(before, min(replica.local_start, segment.end_offset + 1), replica.leo)
     for at in every(tiers.replicas[slot].known):
         ends = nearer(before, ends, tiers.known[at].start_offset)
@@ -66,6 +69,19 @@ def until_read_otherwise(
     if min(ends, replica.hw) <= wanted_end:
         return now
     return min(meeting(now, ends, 0, wanted_end, gained), meeting(now, replica.hw, hw_drift, wanted_end, gained))
+
+
+@compiled
+def most_requests(lists: Lists, tiers: TierLists, readers: ReaderLists, inputs: Inputs, slot: int) -> int:
+    """How many requests the reads of a broker may need in a round that is like the last one: as many as with nothing in hand."""
+    most = 0
+    for at in every(lists.filled[0].reads):
+        read = readers.reads[at]
+        if read.slot == slot and not read.waits:
+            segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
+            records = records_of_fetch(segment, inputs.wants[readers.readers[read.reader].want].request_bytes)
+            most += (read.wanted_end - read.begin + records - 1) // records
+    return most
 
 
 @compiled

@@ -1,6 +1,6 @@
-"""Reads from remote storage (RemoteLogManager.read): what a broker looks up, why a read waits, and what its quota leaves it.
+"""Reads from remote storage (RemoteLogManager.read): what a broker looks up, what the store allows, what its quota leaves.
 
-Those of one partition share its brokers' reader threads and quotas here.
+Those of one partition share its brokers' reader threads (deal_requests.py) and quotas here.
 Where reads of several partitions take turns, what each gets is settled before the round (engine/budgets/read_turns.py).
 """
 
@@ -11,21 +11,17 @@ from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, Rules
 from emulator.rounds.kafka.reading.check_reads import check_begin, check_read
 from emulator.rounds.kafka.reading.choose_replica import out_of_range
-from emulator.rounds.kafka.reading.in_hand import has_in_hand, request_fetch
+from emulator.rounds.kafka.reading.deal_requests import deal_requests, give_up
+from emulator.rounds.kafka.reading.in_hand import end_of_fetches, request_fetches, requests_up_to
 from emulator.rounds.kafka.reading.index_cache import bytes_of_indexes, is_cached, use_index, used_last
 from emulator.rounds.kafka.reading.place_reader import committed_end, end_for
 from emulator.rounds.kafka.reading.records import (
     ALONE,
-    IS_REFUSED,
     NO_CAUSE,
-    OTHER_PARTITION,
-    READER_THREADS,
     SEGMENT_GONE,
     SEGMENT_UNKNOWN,
     STORE_AWAY,
     STORE_SLOW,
-    WAITS_FOR_FETCH,
-    WAITS_FOR_THREAD,
     Reader,
     ReaderLists,
     RemoteRead,
@@ -58,7 +54,8 @@ def ask_remote(
     """Look up the segment that has the position, as the broker knows them; the read waits for those of others."""
     replica, want, position = replicas[slot], inputs.wants[reader.want], reader.position
     if inputs.scenarios[part.scenario].by_list and not store_is_up(tiers, inputs):
-        give_up(lists, readers, inputs, part, replicas, reader, slot, STORE_AWAY, True)
+        reader.remote_errors += 1
+        wait(lists, readers, inputs, part, replicas, reader, STORE_AWAY, slot, committed_end(part, replicas))
         return
     number, epoch = -1, epoch_of_offset(lists.epochs, replica.epochs, position)
     if epoch != UNKNOWN:
@@ -72,11 +69,13 @@ def ask_remote(
         end = min(end, max(position + 1, end_for(tiers, replica, want, rules)))
         end = min(end, end_of_lineage(lists, tiers, segment, replica, position))
     segment_end = end
+    end = end_of_fetches(segment, position, segment_end, want.request_bytes, want.remote_fetches)
     if want.records_per_round != UNKNOWN:
         end = min(end, position + want.records_per_round)
     read = readers.reads[append(lists.filled[0].reads)]
     read.reader = readers.whole[0].readers.start + reader.number
     read.slot = slot
+    read.begin = position
     read.segment = number
     read.segment_end = segment_end
     read.end = end
@@ -84,23 +83,6 @@ def ask_remote(
     if reader.quota_bytes != UNKNOWN:
         read.limit_bytes = min(read.limit_bytes, max(reader.quota_bytes, 1))
     read.waits = 0
-
-
-@compiled
-def give_up(
-    lists: Lists,
-    readers: ReaderLists,
-    inputs: Inputs,
-    part: Partition,
-    replicas: Rows[Replica],
-    reader: Reader,
-    slot: int,
-    cause: int,
-    is_error: bool,
-) -> None:
-    """The read is not made in this round."""
-    reader.remote_errors += is_error
-    wait(lists, readers, inputs, part, replicas, reader, cause, slot, committed_end(part, replicas))
 
 
 @compiled
@@ -112,26 +94,21 @@ def read_remote(
     part: Partition,
     replicas: Rows[Replica],
 ) -> None:
-    """Make the remote reads of this round: what the store allows, then what each broker's threads and quota do."""
+    """Make the remote reads of this round: what the store allows, then the requests that each is dealt and its part of quotas."""
     reads = lists.filled[0].reads
     for at in every(reads):
         read = readers.reads[at]
         reader = readers.readers[read.reader]
         cause = what_store_forbids(tiers, inputs, reader, read)
-        if cause == NO_CAUSE and reader.turn == WAITS_FOR_FETCH:
-            cause = OTHER_PARTITION
-        elif cause == NO_CAUSE and reader.turn in (WAITS_FOR_THREAD, IS_REFUSED):
-            cause = READER_THREADS
         if cause != NO_CAUSE:
-            read.waits = 1
-            is_error = cause in (STORE_AWAY, SEGMENT_GONE) or (cause == READER_THREADS and reader.turn == IS_REFUSED)
-            give_up(lists, readers, inputs, part, replicas, reader, read.slot, cause, is_error)
+            give_up(lists, readers, inputs, part, replicas, reader, read, cause, cause != STORE_SLOW)
         else:
             segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
-            read.wanted_end = end_within(segment, reader.position, read.end, read.limit_bytes)
-            read.wanted_bytes = bytes_between(segment, reader.position, read.wanted_end)
+            read.wanted_end = end_within(segment, read.begin, read.end, read.limit_bytes)
+            read.wanted_bytes = bytes_between(segment, read.begin, read.wanted_end)
+            read.needs = requests_up_to(segment, reader, read, read.wanted_end, inputs.wants[reader.want].request_bytes)
     for slot in range(part.slots):
-        wait_for_threads(lists, readers, inputs, part, replicas, slot)
+        deal_requests(lists, tiers, readers, inputs, part, replicas, slot)
         share_quota(lists, readers, inputs, part, replicas, slot)
         cached = readers.served[slot].cached
         count, changes, is_alike = cached.count, cached.changes, used_last(readers.cached, cached, readers.reads, reads, slot)
@@ -156,59 +133,6 @@ def what_store_forbids(tiers: TierLists, inputs: Inputs, reader: Reader, read: R
         if rate < bytes_between(segment, reader.position, reader.position + 1):
             return STORE_SLOW
     return NO_CAUSE
-
-
-@compiled
-def wait_for_threads(
-    lists: Lists, readers: ReaderLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int
-) -> None:
-    """Where reads take time, a broker serves so many requests in a round: whose last read is longest ago come first.
-
-    Of the others so many may wait in its queue, the rest are errors (RemoteStorageThreadPool).
-    """
-    at_once = requests_at_once(inputs, part, replicas[slot])
-    if at_once == UNKNOWN:
-        return
-    settings, span, reads = inputs.settings[part.settings], inputs.spans[replicas[slot].span], lists.filled[0].reads
-    queue = settings.reader_queue if span.reader_queue == UNKNOWN else span.reader_queue
-    for at in every(reads):
-        read = readers.reads[at]
-        reader = readers.readers[read.reader]
-        needs_none = reader.turn != ALONE or has_in_hand(reader, slot, read.wanted_end)
-        read.is_placed = read.slot != slot or read.waits or needs_none
-    place = 0
-    while True:
-        first = -1
-        for at in every(reads):
-            if readers.reads[at].is_placed:
-                continue
-            if first < 0 or last_round(readers, at) < last_round(readers, first):
-                first = at
-        if first < 0:
-            return
-        read = readers.reads[first]
-        read.is_placed = 1
-        if place >= at_once:
-            read.waits = 1
-            is_error = place >= at_once + queue
-            give_up(lists, readers, inputs, part, replicas, readers.readers[read.reader], slot, READER_THREADS, is_error)
-        place += 1
-
-
-@compiled
-def requests_at_once(inputs: Inputs, part: Partition, replica: Replica) -> int:
-    """How many requests a broker serves in a round; UNKNOWN: any number, as reads take no time."""
-    reads_per_thread = inputs.scenarios[part.scenario].reads_per_thread
-    if not reads_per_thread:
-        return UNKNOWN
-    threads = inputs.spans[replica.span].reader_threads
-    return reads_per_thread * (inputs.settings[part.settings].reader_threads if threads == UNKNOWN else threads)
-
-
-@compiled
-def last_round(readers: ReaderLists, at: int) -> int:
-    """The round of the last remote read of whose read this is."""
-    return readers.readers[readers.reads[at].reader].remote_round
 
 
 @compiled
@@ -252,26 +176,29 @@ def read_segment(
     replicas: Rows[Replica],
     read: RemoteRead,
 ) -> None:
-    """Read what was granted; a request needs the segment's indexes, which the broker has or fetches (RemoteIndexCache)."""
+    """Read what was granted; each request needs the segment's indexes, which the broker has or fetches (RemoteIndexCache)."""
     reader, slot = readers.readers[read.reader], read.slot
     segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
     settings, span = inputs.settings[part.settings], inputs.spans[replicas[slot].span]
     index_bytes = bytes_of_indexes(segment.size_bytes, settings.index_interval_bytes)
     room = settings.index_cache_bytes if span.index_cache_bytes == UNKNOWN else span.index_cache_bytes
     position = reader.position
-    end = end_within(segment, position, read.end, read.granted_bytes)
-    is_request, cached = not has_in_hand(reader, slot, end), readers.served[slot].cached
-    is_kept = is_cached(readers.cached, cached, read.segment)
-    if is_request or is_kept:
+    end = end_within(segment, position, read.wanted_end, read.granted_bytes)
+    fetch_bytes, cached = inputs.wants[reader.want].request_bytes, readers.served[slot].cached
+    requests, was_kept = requests_up_to(segment, reader, read, end, fetch_bytes), is_cached(readers.cached, cached, read.segment)
+    if requests or was_kept:
         use_index(readers.cached, cached, read.segment, index_bytes, room)
-    if is_request:
-        request_fetch(segment, reader, read, inputs.wants[reader.want].request_bytes)
-        if is_kept:
-            reader.index_hits += 1
-        else:
-            reader.index_misses += 1
-            reader.index_bytes += index_bytes
-            readers.served[slot].downloaded_bytes += index_bytes
+    if requests:
+        request_fetches(segment, reader, read, fetch_bytes, requests)
+        misses = requests
+        if was_kept:
+            misses = 0
+        elif is_cached(readers.cached, cached, read.segment):
+            misses = 1
+        reader.index_hits += requests - misses
+        reader.index_misses += misses
+        reader.index_bytes += misses * index_bytes
+        readers.served[slot].downloaded_bytes += misses * index_bytes
     if end < read.wanted_end:
         reader.throttled_rounds += 1
     check_begin(lists, inputs, part, replicas, reader, slot)

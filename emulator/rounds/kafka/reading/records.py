@@ -54,7 +54,8 @@ class Want(Record):
     round_bytes: int = constant("bytes of local logs likewise, but for a larger first record")
     fetches: int = constant("fetches of local logs that a round holds")
     request_bytes: int = constant("what one of them brings")
-    remote_bytes: int = constant("bytes of the one remote read of a round, but for a larger first record")
+    remote_fetches: int = constant("remote fetches that a round holds, each of request_bytes")
+    remote_bytes: int = constant("bytes of a round's remote read at the most, but for a larger first record")
     max_age_rounds: int = constant("metadata.max.age.ms in rounds")
     rack: int = constant("number of its rack, as brokers'; NO_RACK")
 
@@ -73,6 +74,7 @@ class Reader(Record):
     reset_cause: int = compared("why its position has to be reset, NO_CAUSE: it has not")
     stopped: int = compared("why it stopped, NO_CAUSE: it did not")
     remote_round: int = counter("round of its last remote read, -1: none")
+    short_round: int = compared("round in which it last needed more remote requests than it was dealt, -1: none")
     fetched_slot: int = compared("slot that its last remote request went to")
     fetched_to: int = tally("end of what that brought; what lies from the position up to there is in hand")
     max_lag: int = counter("largest lag at the end of a round in force")
@@ -111,6 +113,7 @@ class Reader(Record):
     # Reading in turn
     asked: int = compared("slot that it asked in the last round, NOBODY: there was none")
     turn: int = compared("where remote reads take turns: what is settled for its read of this round, ALONE: nothing")
+    turn_requests: int = compared("requests that it is dealt then; UNKNOWN: all that it needs")
     turn_bytes: int = compared("bytes that it gets then; UNKNOWN: all that it wants")
     # Its brokers' network
     quota_bytes: int = compared("bytes of local logs a round that it leaves until the next quota edge, UNKNOWN: any")
@@ -145,15 +148,19 @@ class RemoteRead(Record):
 
     reader: int = scratch("place of the reader")
     slot: int = scratch("whom it asks")
+    begin: int = scratch("where it begins")
     segment: int = scratch("number of the segment")
     segment_end: int = scratch("where it ends however much is wanted: the end of the segment, or of what the replica gives of it")
     end: int = scratch("where it ends at the latest")
     limit_bytes: int = scratch("bytes that it may have, by the reader and the store")
-    wanted_end: int = scratch("where it ends within that limit")
+    needs: int = scratch("requests that it needs within that limit")
+    dealt: int = scratch("of these, those that it is dealt")
+    turn: int = scratch("`turn` of its reader, or what comes of it among the partition's own")
+    wanted_end: int = scratch("where it ends within that limit, by the requests that it is dealt")
     wanted_bytes: int = scratch("bytes up to there")
     granted_bytes: int = scratch("what the quota leaves it")
     waits: int = scratch("1: it is not made")
-    is_placed: int = scratch("1: its place in the broker's queue, or its share, is known, or it needs none")
+    is_placed: int = scratch("1: its share of the quota is known")
 
 
 class Unread(Record):

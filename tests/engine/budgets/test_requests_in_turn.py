@@ -1,0 +1,95 @@
+"""Remote requests of two partitions of one broker, dealt out in turn, by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from emulator.scenario import load_run
+from tests.engine.budgets.test_reads_against_reference import played_in_turn
+from tests.rounds.kafka.compared import consumer_groups_of
+
+LOG = """
+[[initial.replicas]]
+topic = "t"
+partition = PART
+broker = 1
+leo = 120
+local_log_start_offset = 100
+record_bytes = 100
+[[initial.remote_segments]]
+topic = "t"
+partition = PART
+base_offset = 0
+end_offset = 99
+bytes = 10000
+"""
+SCENARIO = (
+    """
+protocol = "kafka"
+rounds = 6
+round_ms = 500
+[cluster]
+brokers = 1
+fetches_per_round = 3
+config = { "remote.log.storage.system.enable" = true, CONFIG }
+[remote_storage]
+read_ms = READ_MS
+[[topics]]
+name = "t"
+partitions = 2
+replication_factor = 1
+config = { "remote.storage.enable" = true }
+[[consumers]]
+group = "g"
+topic = "t"
+start = 0
+members = MEMBERS
+config = { "max.partition.fetch.bytes" = 100 }
+"""
+    + LOG.replace("PART", "0")
+    + LOG.replace("PART", "1")
+)
+ANY = '"remote.log.reader.threads" = 10'
+QUOTA = '"remote.log.manager.fetch.max.bytes.per.second" = 400'
+THREAD = '"remote.log.reader.threads" = 1'
+
+
+@pytest.mark.parametrize(
+    ("config", "read_ms", "members", "positions", "throttled", "waited"),
+    [
+        # Three fetches of a record. Both partitions want three and come short, so that the first one has two in every round.
+        (ANY, 0, 1, [[2, 1], [4, 2], [6, 3], [8, 4]], [0, 0], [0, 0]),
+        # A thread that makes five requests, for partitions that want three each: who has two of them is first in the next round.
+        (THREAD, 100, 2, [[3, 2], [5, 5], [8, 7], [10, 10]], [0, 0], [0, 0]),
+        # One that makes two: the member's third fetch, for the first partition, finds no thread.
+        (THREAD, 250, 1, [[1, 1], [2, 2], [3, 3]], [0, 0], [0, 0]),
+        # One that makes one.
+        (THREAD, 500, 1, [[1, 0], [1, 1], [2, 1]], [0, 0], [1, 2]),
+        # Two fetches and one, of which the quota leaves a record each.
+        (QUOTA, 0, 1, [[1, 1], [2, 2], [3, 3]], [3, 0], [0, 0]),
+    ],
+    ids=["a member's fetches", "a thread", "both", "one request", "quota"],
+)
+def test_requests_of_two_partitions(
+    tmp_path: Path,
+    config: str,
+    read_ms: int,
+    members: int,
+    positions: list[list[int]],
+    throttled: list[int],
+    waited: list[int],
+) -> None:
+    (tmp_path / "s.toml").write_text(
+        SCENARIO.replace("CONFIG", config).replace("READ_MS", str(read_ms)).replace("MEMBERS", str(members))
+    )
+    [scenario] = load_run(str(tmp_path / "s.toml")).scenarios
+    rows = []
+    for rounds in range(2, len(positions) + 2):
+        game = played_in_turn(scenario, 2, rounds)
+        rows = [consumer_groups_of(game, place)["g"] for place in range(2)]
+        assert [row["position"] for row in rows] == positions[rounds - 2], rounds
+        assert [row["remote_requests"] for row in rows] == positions[rounds - 2], rounds
+    assert [row["throttled_rounds"] for row in rows] == throttled
+    assert [sum(row["waited_rounds"].values()) for row in rows] == waited

@@ -13,25 +13,25 @@ from emulator.rounds.kafka.reading.records import IS_MADE, IS_REFUSED, WAITS_FOR
 @dataclass(frozen=True)
 class ReadTask:
     """A remote read that a reader would make. `order`: its place among all readers; `fetch`: what brings it, BY_ITSELF: nothing
-    that others share; `fetches`: how many of these a round holds; `last_round`: of its last remote read; `short_round`: in which
-    it last came short of requests; `needs`: requests that it needs, 0: it has all in hand.
+    that others share; `fetches`: how many of these a round holds; `dealt_round`, `dealt_place`: as of Reader; `needs`: requests
+    that it needs, 0: it has all in hand.
     """
 
     order: tuple[int, int]
     fetch: int
     fetches: int
-    last_round: int
-    short_round: int
+    dealt_round: int
+    dealt_place: int
     needs: int
 
 
-def requests_of(tasks: Sequence[ReadTask], at_once: float, queue: int) -> list[tuple[int, int]]:
-    """What each of a broker's reads may do: (IS_MADE and the like, requests that it is dealt).
+def requests_of(tasks: Sequence[ReadTask], at_once: float, queue: int) -> list[tuple[int, int, int]]:
+    """What each of a broker's reads may do: (IS_MADE and the like, requests that it is dealt, dealt_place of the last one).
 
     A member's fetches of the round are dealt out, then the `at_once` requests of the threads to those who have a fetch. Of who
     gets none of these the first of the `queue` wait, the others are refused.
     """
-    in_order = sorted(range(len(tasks)), key=lambda at: (tasks[at].last_round, -tasks[at].short_round, tasks[at].order))
+    in_order = sorted(range(len(tasks)), key=lambda at: (tasks[at].dealt_round, tasks[at].dealt_place, tasks[at].order))
     of_fetches: dict[int, list[int]] = defaultdict(list)
     for at in in_order:
         of_fetches[tasks[at].fetch].append(at)
@@ -39,33 +39,40 @@ def requests_of(tasks: Sequence[ReadTask], at_once: float, queue: int) -> list[t
     for fetch, sharers in of_fetches.items():
         if fetch != BY_ITSELF:
             fetches = max(tasks[at].fetches for at in sharers)
-            for at, dealt in zip(sharers, deal([wanted[at] for at in sharers], fetches), strict=True):
+            for at, (dealt, _) in zip(sharers, deal([wanted[at] for at in sharers], fetches), strict=True):
                 wanted[at] = dealt
-    found = [(IS_MADE if wanted[at] or not task.needs else WAITS_FOR_FETCH, 0) for at, task in enumerate(tasks)]
-    place = 0
-    for at, dealt in zip(in_order, deal([wanted[at] for at in in_order], at_once), strict=True):
-        found[at] = (found[at][0], dealt)
-        if wanted[at] and not dealt:
-            found[at] = (WAITS_FOR_THREAD if place < queue else IS_REFUSED, 0)
-            place += 1
+    found, waiting = [(IS_MADE, task.needs, 0) for task in tasks], 0
+    if sum(wanted) <= at_once and wanted == [task.needs for task in tasks]:
+        return found  # nobody comes short
+    dealt_out = dict(zip(in_order, deal([wanted[at] for at in in_order], at_once), strict=True))
+    for at in in_order:
+        dealt, place = dealt_out[at]
+        turn = IS_MADE
+        if tasks[at].needs and not wanted[at]:
+            turn = WAITS_FOR_FETCH
+        elif wanted[at] and not dealt:
+            turn = WAITS_FOR_THREAD if waiting < queue else IS_REFUSED
+            waiting += 1
+        found[at] = (turn, dealt, place)
     return found
 
 
-def deal(wanted: Sequence[int], number: float) -> list[int]:
+def deal(wanted: Sequence[int], number: float) -> list[tuple[int, int]]:
     """So many dealt out one each to all who want one, in order, and again to those who want more, until none is left.
 
+    By who wants some: (how many, place of the last among all that are dealt out, from 1 on; 0: none).
+
     >>> deal([3, 1, 2], 5)
-    [2, 1, 2]
+    [(2, 4), (1, 2), (2, 5)]
     """
-    dealt = [0] * len(wanted)
-    if sum(wanted) <= number:
-        return list(wanted)
-    while number > 0:
-        for at, most in enumerate(wanted):
-            if dealt[at] < most and number > 0:
-                dealt[at] += 1
-                number -= 1
-    return dealt
+    dealt, last = [0] * len(wanted), [0] * len(wanted)
+    place, most = 0, min(sum(wanted), number)
+    while place < most:
+        for at, want in enumerate(wanted):
+            if dealt[at] < want and place < most:
+                place += 1
+                dealt[at], last[at] = dealt[at] + 1, place
+    return list(zip(dealt, last, strict=True))
 
 
 def parts_of(wanted: Sequence[int], quota_bytes: int) -> list[int]:

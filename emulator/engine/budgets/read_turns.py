@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from emulator.engine.budgets.read_queue import ReadTask, parts_of, requests_of
-from emulator.engine.budgets.reads_of_block import TURN, TURN_BYTES, TURN_REQUESTS, Asking, ReadsOfBlock
+from emulator.engine.budgets.reads_of_block import TURN, TURN_BYTES, TURN_PLACE, TURN_REQUESTS, Asking, ReadsOfBlock
 from emulator.engine.budgets.shared_block import SharedBlock, with_first_places
 from emulator.inputs.arrays.shared_reads import BY_ITSELF, ReadLimits
 from emulator.rounds.kafka.reading.records import ALONE, IS_MADE
@@ -22,7 +22,7 @@ class ReadTurns:
         self._limits = limits
         self._blocks = _reads_of(blocks)
         self._before: list[State] = []
-        self._turns: list[tuple[ReadsOfBlock, int, tuple[int, int]]] = []
+        self._turns: list[tuple[ReadsOfBlock, int, tuple[int, int, int]]] = []
 
     def stand(self, round_: int, to_round: int) -> int:
         """Set what everybody may do from a round on. Returns up to which round that may hold, `to_round` at most."""
@@ -62,9 +62,8 @@ class ReadTurns:
 
     def give(self) -> None:
         """Set what was settled, in states of before the round."""
-        for block, place, (turn, requests) in self._turns:
-            words = block.state.readers.words
-            words[place, TURN], words[place, TURN_REQUESTS] = turn, requests
+        for block, place, turn in self._turns:
+            block.state.readers.words[place, [TURN, TURN_REQUESTS, TURN_PLACE]] = turn
 
     def _compete(self, first: int, last: int, asking: Sequence[np.ndarray]) -> bool:
         """Whether these readers may need or want too much of a broker, or of a fetch that they share, in some round."""

@@ -17,7 +17,8 @@ from emulator.rounds.kafka.reading.records import Reader
 from emulator.rounds.kafka.state import State
 from emulator.rounds.records import word_of
 
-TURN, TURN_REQUESTS, TURN_BYTES = (word_of(Reader, name) for name in ("turn", "turn_requests", "turn_bytes"))
+SETTLED = ("turn", "turn_requests", "turn_place", "turn_bytes")
+TURN, TURN_REQUESTS, TURN_PLACE, TURN_BYTES = (word_of(Reader, name) for name in SETTLED)
 
 
 class Asking(NamedTuple):
@@ -47,7 +48,7 @@ class ReadsOfBlock:
     def set(self, turn: int) -> None:
         """All readers have this turn, and no limit."""
         words = self.state.readers.words
-        words[:, TURN], words[:, TURN_REQUESTS], words[:, TURN_BYTES] = turn, UNKNOWN, UNKNOWN
+        words[:, [TURN, TURN_REQUESTS, TURN_PLACE, TURN_BYTES]] = (turn, UNKNOWN, 0, UNKNOWN)
 
     def asking(self, round_: int) -> np.ndarray:
         """Flags of readers that will read remotely as it stands."""
@@ -95,8 +96,8 @@ class ReadsOfBlock:
                     (self._first + int(of[place]), int(new["number"][place])),
                     int(fetch[place]),
                     int(fetches[place]),
-                    int(old["remote_round"][place]),
-                    int(old["short_round"][place]),
+                    int(old["dealt_round"][place]),
+                    int(old["dealt_place"][place]),
                     int(new["remote_requests"][place] - old["remote_requests"][place]),
                 ),
                 int(new["remote_bytes"][place] - old["remote_bytes"][place]),

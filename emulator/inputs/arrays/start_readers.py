@@ -24,7 +24,7 @@ _READER = {
     "reset_cause": NO_CAUSE,
     "stopped": NO_CAUSE,
     "remote_round": -1,
-    "short_round": -1,
+    "dealt_round": -1,
     "stretch_cause": NO_CAUSE,
     "stretch_slot": NOBODY,
     "asked": NOBODY,

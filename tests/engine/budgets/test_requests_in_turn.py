@@ -59,16 +59,16 @@ THREAD = '"remote.log.reader.threads" = 1'
 @pytest.mark.parametrize(
     ("config", "read_ms", "members", "positions", "throttled", "waited"),
     [
-        # Three fetches of a record. Both partitions want three and come short, so that the first one has two in every round.
-        (ANY, 0, 1, [[2, 1], [4, 2], [6, 3], [8, 4]], [0, 0], [0, 0]),
+        # Three fetches of a record. Both partitions want three: who had two of them has one in the next round.
+        (ANY, 0, 1, [[2, 1], [3, 3], [5, 4], [6, 6]], [0, 0], [0, 0]),
         # A thread that makes five requests, for partitions that want three each: who has two of them is first in the next round.
         (THREAD, 100, 2, [[3, 2], [5, 5], [8, 7], [10, 10]], [0, 0], [0, 0]),
         # One that makes two: the member's third fetch, for the first partition, finds no thread.
         (THREAD, 250, 1, [[1, 1], [2, 2], [3, 3]], [0, 0], [0, 0]),
         # One that makes one.
         (THREAD, 500, 1, [[1, 0], [1, 1], [2, 1]], [0, 0], [1, 2]),
-        # Two fetches and one, of which the quota leaves a record each.
-        (QUOTA, 0, 1, [[1, 1], [2, 2], [3, 3]], [3, 0], [0, 0]),
+        # Two fetches and one, then one and two, of which the quota leaves a record each.
+        (QUOTA, 0, 1, [[1, 1], [2, 2], [3, 3]], [2, 1], [0, 0]),
     ],
     ids=["a member's fetches", "a thread", "both", "one request", "quota"],
 )

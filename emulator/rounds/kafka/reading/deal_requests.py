@@ -40,9 +40,12 @@ def deal_requests(
     for at in every(reads):
         read = readers.reads[at]
         reader = readers.readers[read.reader]
-        if read.slot != slot or read.waits or read.dealt >= read.needs:
+        if read.slot != slot or read.waits or read.needs == 0:
             continue
-        reader.short_round = part.now
+        if read.dealt > 0:
+            reader.dealt_round, reader.dealt_place = part.now, read.place
+        if read.dealt == read.needs:
+            continue
         if read.dealt > 0:
             segment, begin = tiers.remote[tiers.whole[0].segments.start + read.segment], end_in_hand(reader, slot)
             fetch_bytes = inputs.wants[reader.want].request_bytes
@@ -80,7 +83,7 @@ def deal_threads(readers: ReaderLists, inputs: Inputs, part: Partition, replica:
         reader = readers.readers[read.reader]
         if read.slot != slot or read.waits:
             continue
-        read.turn, read.dealt = reader.turn, read.needs
+        read.turn, read.dealt, read.place = reader.turn, read.needs, reader.turn_place
         if reader.turn == ALONE:
             needed += read.needs
         elif reader.turn_requests != UNKNOWN:
@@ -90,14 +93,16 @@ def deal_threads(readers: ReaderLists, inputs: Inputs, part: Partition, replica:
     for at in every(reads):
         if readers.reads[at].slot == slot and readers.reads[at].turn == ALONE:
             readers.reads[at].dealt = 0
-    for _ in range(at_once):
-        readers.reads[next_in_line(readers, reads, slot)].dealt += 1
+    for place in range(1, at_once + 1):
+        read = readers.reads[next_in_line(readers, reads, slot)]
+        read.dealt += 1
+        read.place = place
     settings, span = inputs.settings[part.settings], inputs.spans[replica.span]
-    queue, place = settings.reader_queue if span.reader_queue == UNKNOWN else span.reader_queue, 0
+    queue, waiting = settings.reader_queue if span.reader_queue == UNKNOWN else span.reader_queue, 0
     at = next_in_line(readers, reads, slot)
     while at >= 0 and readers.reads[at].dealt == 0:
-        readers.reads[at].turn = WAITS_FOR_THREAD if place < queue else IS_REFUSED
-        place += 1
+        readers.reads[at].turn = WAITS_FOR_THREAD if waiting < queue else IS_REFUSED
+        waiting += 1
         at = next_in_line(readers, reads, slot)
 
 
@@ -126,10 +131,10 @@ def next_in_line(readers: ReaderLists, reads: List, slot: int) -> int:
 
 @compiled
 def comes_first(readers: ReaderLists, read: RemoteRead, other: RemoteRead) -> bool:
-    """Who has fewer comes first; then whose last remote read is longest ago; then who came short more recently."""
+    """Who has fewer comes first; then who was dealt its last one, in a round before this one, longest ago."""
     reader, of_other = readers.readers[read.reader], readers.readers[other.reader]
     if read.dealt != other.dealt:
         return read.dealt < other.dealt
-    if reader.remote_round != of_other.remote_round:
-        return reader.remote_round < of_other.remote_round
-    return reader.short_round > of_other.short_round
+    if reader.dealt_round != of_other.dealt_round:
+        return reader.dealt_round < of_other.dealt_round
+    return reader.dealt_place < of_other.dealt_place

@@ -9,6 +9,9 @@ from emulator.rounds.kafka.reading.within_segment import end_within
 from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.tier.records import RemoteSegment
 from emulator.rounds.lists import every
+from emulator.rounds.records import word_of
+
+POSITION = word_of(Reader, "position")
 
 
 @compiled
@@ -72,6 +75,9 @@ def leap_requests(lists: Lists, tiers: TierLists, readers: ReaderLists, inputs: 
         segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
         fetch_records = records_of_fetch(segment, inputs.wants[reader.want].request_bytes)
         requests = (missing + fetch_records - 1) // fetch_records
+        since_last = missing - (requests - 1) * fetch_records  # records read from the last request's first on
+        reader.dealt_round = then - 1 - (since_last - 1) // readers.drift.readers[read.reader, POSITION]
+        reader.dealt_place = 0
         reader.remote_requests += requests
         reader.index_hits += requests
         reader.fetched_to = min(reader.fetched_to + requests * fetch_records, read.segment_end)

@@ -76,9 +76,8 @@ def test_who_needs_more_than_all_have_takes_turns_too() -> None:
     for count, needs, most, options in ((7, 1, 3, {}), (2, 3, ANY, {"fetch": 3, "fetches": 3})):
         places, sums = [(-1, 0)] * count, [0] * count
         for round_ in range(14):
-            found = requests_of(
-                [read(at, places[at][0], place=places[at][1], needs=needs, **options) for at in range(count)], most, 9
-            )
+            tasks = [read(at, round_of, place=place, needs=needs, **options) for at, (round_of, place) in enumerate(places)]
+            found = requests_of(tasks, most, 9)
             places = [(round_, place) if requests else old for (_, requests, place), old in zip(found, places, strict=True)]
             sums = [had + requests for had, (_, requests, _) in zip(sums, found, strict=True)]
         assert sums == [14 * 3 // count] * count

@@ -76,7 +76,7 @@ def readers(count: int) -> list[dict[str, Any]]:
 
 
 def test_thirteen_readers_for_ten_threads(tmp_path: Path) -> None:
-    """10 to 12 come short, then the last who never did: 7 to 9, 4 to 6, 1 to 3; then 0, and the last two of the first three."""
+    """As in a queue: 10 to 12 wait, then 7 to 9, 4 to 6, 1 to 3, and then 0, 11 and 12."""
     case = case_of(readers(13), remote_storage={"read_ms": 500})
     found = [positions(tmp_path, case, reads) for reads in range(1, 6)]
     assert found[:3] == [[1] * 10 + [0] * 3, [2] * 7 + [1] * 6, [3] * 4 + [2] * 9]
@@ -85,7 +85,7 @@ def test_thirteen_readers_for_ten_threads(tmp_path: Path) -> None:
 
 
 def test_eleven_readers_of_two_fetches_for_twenty_requests(tmp_path: Path) -> None:
-    """Everybody has one, and nine their second: of the first round 0 to 8, of the next 9, 10 and 0 to 6. Nobody waits."""
+    """Everybody has one, and nine their second: in the first round 0 to 8, in the next 9, 10 and 0 to 6. Nobody waits."""
     case = case_of(readers(11), fetches_per_round=2, remote_storage={"read_ms": 250})
     assert positions(tmp_path, case, 1) == [2] * 9 + [1] * 2
     assert positions(tmp_path, case, 2) == [4] * 7 + [3] * 4

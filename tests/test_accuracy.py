@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from emulator.bandwidth.fetchers import Fetchers
-from emulator.engine.budgets.read_queue import ReadTask, requests_of
-from emulator.inputs.arrays.shared_reads import BY_ITSELF
 from emulator.report.limits import APPROXIMATE, NOT_ANSWERED, limits
 from emulator.scenario import load_run
 from emulator.scenario.clusters import QUOTA_WINDOW_MS, SESSION_TIMEOUT
@@ -164,17 +162,3 @@ def test_how_far_a_real_broker_lets_a_client_run_ahead(times: int, ahead: float)
     most, mean = seconds_ahead(times, 600)
     assert round(most, 1) == ahead
     assert mean == pytest.approx(1, abs=0.01)
-
-
-def test_in_which_rounds_readers_get_a_thread() -> None:
-    """13 readers for 10 threads that make a read a round: the figure of docs/accuracy.md, Remote reads."""
-    last_rounds, short_rounds, reads = [-1] * 13, [-1] * 13, [0] * 13
-    for now in range(1300):
-        tasks = [ReadTask((at, 0), BY_ITSELF, 1, last_rounds[at], short_rounds[at], 1) for at in range(13)]
-        for at, (_, dealt) in enumerate(requests_of(tasks, 10, 100)):
-            if dealt:
-                last_rounds[at], reads[at] = now, reads[at] + 1
-            else:
-                short_rounds[at] = now
-    assert reads == [0.8 * 1300] * 5 + [0.75 * 1300] * 8
-    assert "of 13 readers for 10 threads five read in 80 % of the rounds and eight in 75 %*" in PAGE

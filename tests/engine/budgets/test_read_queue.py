@@ -72,15 +72,15 @@ def test_eleven_readers_of_two_requests_each_for_twenty() -> None:
 
 
 def test_who_needs_more_than_all_have_takes_turns_too() -> None:
-    """Seven for three requests a round, and two of a member for three fetches."""
-    for count, needs, most, options in ((7, 1, 3, {}), (2, 3, ANY, {"fetch": 3, "fetches": 3})):
+    """Thirteen for ten requests a round, seven for three, and two of a member for three fetches."""
+    for count, needs, most, options in ((13, 1, 10, {}), (7, 1, 3, {}), (2, 3, ANY, {"fetch": 3, "fetches": 3})):
         places, sums = [(-1, 0)] * count, [0] * count
-        for round_ in range(14):
+        for round_ in range(count):
             tasks = [read(at, round_of, place=place, needs=needs, **options) for at, (round_of, place) in enumerate(places)]
             found = requests_of(tasks, most, 9)
             places = [(round_, place) if requests else old for (_, requests, place), old in zip(found, places, strict=True)]
             sums = [had + requests for had, (_, requests, _) in zip(sums, found, strict=True)]
-        assert sums == [14 * 3 // count] * count
+        assert sums == [min(most, 3) if count < 13 else 10] * count
 
 
 def test_places_count_where_somebody_comes_short() -> None:

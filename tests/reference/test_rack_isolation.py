@@ -6,6 +6,7 @@ nothing is in the way the leader ends round r with r + 1 records and a high wate
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import permutations
 from typing import Any
 
@@ -14,9 +15,11 @@ import pytest
 from .broker_status import broker_rounds
 from .kafka import Result, simulate
 from .partition import Partition
+from .random_scenarios import random_batch, random_case, to_toml
 
 RACKS = {1: "a", 2: "a", 3: "b", 4: "b"}
 CUT, MENDED, FENCED = 4, 20, 9
+RANDOM_CASES = 300
 
 
 def _fault(kind: str, from_round: int, to_round: int | None = None, **given: Any) -> dict[str, Any]:
@@ -215,3 +218,22 @@ def test_last_moments_of_who_is_isolated_by_itself() -> None:
         alone = _fault("isolation", begin, begin + 1, broker=2)
         case = _case(_cut(from_round=2), alone, crash, workload=[row], rounds=6, fetch_round_trip_ms=4)
         assert _of(simulate(case), 2, "leo", range(5, 6)) == [has]
+
+
+def test_random_cases_keep_the_invariants_and_have_rack_mates() -> None:
+    """A leader that is cut off appends in some of them, and in some commits what its rack-mates have."""
+    reached: Counter[str] = Counter()
+    for seed in range(RANDOM_CASES):
+        case = random_case(seed, elr=seed % 3 == 0, late_news=seed % 3 == 1, cut_racks=True)
+        reached.update(simulate(case).coverage)
+    assert reached["zombie_append_isolated"] > RANDOM_CASES / 2, reached
+    assert reached["committed_in_cut_rack"] > RANDOM_CASES / 10, reached
+
+
+def test_the_scenario_file_has_the_racks_that_are_cut() -> None:
+    batch = random_batch(3, 20, cut_racks=True)
+    cuts = [fault for fault in batch["cluster"]["faults"] if fault["kind"] == "rack_isolation"]
+    assert [fault.get("clients") for fault in cuts] == [None, None, True]
+    text = to_toml(batch)
+    assert 'kind = "rack_isolation"\nrack = "1"\nclients = true\nfrom_round = 4\nto_round = 21\n' in text
+    assert "\nracks = 3\n" in text

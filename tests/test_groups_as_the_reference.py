@@ -53,6 +53,7 @@ def scenario_text(case: Case, protocol: str) -> str:
     lines = [
         f'protocol = "{protocol}"\nrounds = {case.rounds}\nround_ms = {ROUND_MS}\nseed = {case.seed}',
         f"[cluster]\nbrokers = {case.copies}\nfirst_broker_id = 0",
+        *([f"racks = {len(set(case.racks))}"] if case.racks else []),
         f'[[topics]]\nname = "t"\nassignment = [{list(range(case.first_members or case.copies))}]\nconfig = {{ {config} }}',
     ]
     ends = [first for first, _ in case.workload[1:]] + [case.rounds]
@@ -70,7 +71,8 @@ def scenario_text(case: Case, protocol: str) -> str:
         lines += [f"{key} = {value}" for key, value in rows.items() if value is not None]
         lines += [f'direction = "{fault.direction}"'] if fault.kind in ("link_cut", "slow_link") else []
         lines += [f"round_trip_ms = {max(1, fault.rounds * ROUND_MS)}"] if fault.kind == "slow_link" else []
-        lines += [f"clients = {str(fault.clients).lower()}"] if fault.kind == "isolation" else []
+        lines += [f'rack = "{fault.rack}"'] if fault.rack is not None else []
+        lines += [f"clients = {str(fault.clients).lower()}"] if fault.kind in ("isolation", "rack_isolation") else []
     return "\n".join(lines)
 
 

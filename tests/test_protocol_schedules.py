@@ -84,7 +84,7 @@ def _on_own_brokers(case: dict[str, Any], number: int) -> dict[str, Any]:
     order = [BROKERS_PER_CASE * number + broker for broker in case["replicas"]]
     faults = []
     for fault in case["faults"]:
-        if fault["kind"] == "controller_loss":  # it would be the whole cluster's
+        if fault["kind"] in ("controller_loss", "rack_isolation"):  # it would be the whole cluster's, or on brokers of others
             continue
         if fault["kind"] == "slow_link" and fault["bytes_per_second"] == 0:
             fault = {**{key: value for key, value in fault.items() if key != "bytes_per_second"}, "kind": "link_cut"}

@@ -39,6 +39,21 @@ def random_faults(rng: random.Random) -> list[dict[str, Any]]:
     return faults
 
 
+def cut_racks(rng: random.Random) -> list[dict[str, Any]]:
+    """Some isolations of a rack."""
+    starts = [rng.randint(0, ROUNDS - 2) for _ in range(rng.choice((0, 0, 1, 2)))]
+    return [
+        {
+            "kind": "rack_isolation",
+            "rack": rng.choice("ab"),
+            "from_round": start,
+            "to_round": start + rng.choice((1, 5, 12)),
+            "clients": rng.random() < 0.5,
+        }
+        for start in starts
+    ]
+
+
 def row_of(number: int, fault: dict[str, Any]) -> FaultRow:
     """The fault as the engine reads it."""
     fields = dict.fromkeys(FaultRow._fields) | fault
@@ -61,6 +76,7 @@ def state_at(timeline: BookieTimeline | None, round_: int) -> tuple[bool, ...]:
 def test_bookies_round_by_round(seed: int) -> None:
     rng = random.Random(seed)
     faults, timeout = random_faults(rng), rng.randint(1, 8)
+    faults += cut_racks(rng)
     rows = [row_of(number, fault) for number, fault in enumerate(faults)]
     timelines = bookie_timelines(rows, [(1, "a"), (2, "b")], ROUNDS, timeout)
     for bookie, rack in ((1, "a"), (2, "b")):

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 Row = dict[str, Any]
+OF_RACKS = ("rack_loss", "rack_isolation")
 DEAD = ("disk_loss", "power_loss", "broker_crash", "controlled_shutdown")
 STRENGTH = {
     "disk_loss": 0,
@@ -17,6 +18,7 @@ STRENGTH = {
     "controlled_shutdown": 3,
     "broker_pause": 4,
     "isolation": 5,
+    "rack_isolation": 5,
     "link_cut": 6,
     "slow_link": 7,
     "slow_disk": 7,
@@ -35,9 +37,10 @@ def naive_timelines(
         for broker, rack in brokers:
             histories[broker].append(_state(rows, broker, rack, round_, histories[broker], session_timeout_rounds))
         isolated = {broker for broker, history in histories.items() if history[round_]["isolated"]}
+        mates = rack_mates(rows, brokers, round_)
         for broker, rack in brokers:
             said = histories[broker][round_]
-            said.update(_links(rows, broker, set(histories), isolated, round_))
+            said.update(_links(rows, broker, set(histories), isolated, mates, round_))
             said["stale"] = _stale(rows, broker, round_)
             said["stale_before"] = _stale(rows, broker, round_ - 1)
             said["cause"] = _cause(rows, broker, rack, set(histories), round_)
@@ -68,14 +71,28 @@ def _last_return(rows: Sequence[Row], round_: int) -> int:
     return -1
 
 
+def rack_mates(rows: Sequence[Row], brokers: Sequence[tuple[int, str | None]], round_: int) -> set[tuple[int, int]]:
+    """The pairs, both ways around, of brokers of one rack that is cut off, on neither of which another isolation holds.
+
+    Where the page is silent: also of those that are offline.
+    """
+    now = [row for row in rows if _holds(row, round_)]
+    cut_racks = {row["rack"] for row in now if row["kind"] == "rack_isolation"}
+    alone = {row["broker"] for row in now if row["kind"] == "isolation"}
+    together = [(broker, rack) for broker, rack in brokers if rack in cut_racks and broker not in alone]
+    return {(one, other) for one, rack in together for other, of_other in together if one != other and rack == of_other}
+
+
 def _kind_at_broker(row: Row) -> str:
+    if row["kind"] == "rack_isolation":
+        return "isolation"
     if row["kind"] == "rack_loss":
         return "power_loss" if row.get("power") else "broker_crash"
     return str(row["kind"])
 
 
 def _state(rows: Sequence[Row], broker: int, rack: str | None, round_: int, history: Sequence[Row], timeout_rounds: int) -> Row:
-    own = [row for row in rows if row["broker"] == broker or (row["kind"] == "rack_loss" and row["rack"] == rack)]
+    own = [row for row in rows if row["broker"] == broker or (row["kind"] in OF_RACKS and row["rack"] == rack)]
     own = [{**row, "kind": _kind_at_broker(row)} for row in own]
     now = [row for row in own if _holds(row, round_)]
     starting = [row["kind"] for row in now if row["from_round"] == round_]
@@ -144,10 +161,13 @@ def _moment(own: Sequence[Row], stopped: int) -> int | None:
     return min((int(row["moment"] * 1_000_000) for row in killing), default=None)
 
 
-def _links(rows: Sequence[Row], broker: int, brokers: set[int], isolated: set[int], round_: int) -> Row:
+def _links(
+    rows: Sequence[Row], broker: int, brokers: set[int], isolated: set[int], mates: set[tuple[int, int]], round_: int
+) -> Row:
     dropped, slow, far = set(), {}, {}
     for peer in brokers - {broker}:
-        if broker in isolated or peer in isolated or _sent_over(rows, "link_cut", broker, peer, round_):
+        is_apart = (broker in isolated or peer in isolated) and (broker, peer) not in mates
+        if is_apart or _sent_over(rows, "link_cut", broker, peer, round_):
             dropped.add(peer)
         links = _sent_over(rows, "slow_link", broker, peer, round_)
         rates = [row["bytes_per_second"] for row in links if row["bytes_per_second"] is not None]
@@ -196,7 +216,7 @@ def _touches(row: Row, broker: int, rack: str | None, brokers: set[int]) -> bool
         return True
     if row["kind"] == "remote_metadata_lag":
         return False
-    if row["kind"] == "rack_loss":
+    if row["kind"] in OF_RACKS:
         return bool(row["rack"] == rack)
     if row["kind"] in ("link_cut", "slow_link"):
         peers = (brokers if row["peer"] is None else {row["peer"]}) - {row["broker"]}

@@ -13,7 +13,7 @@ import pytest
 
 from emulator.faults import FAULT_KINDS, FAULT_SCHEMA, BrokerSegment, broker_timelines
 
-from .naive_timeline import naive_timelines
+from .naive_timeline import naive_timelines, rack_mates
 
 FIELDS = [field.name for field in fields(BrokerSegment) if field.name not in ("from_round", "to_round")]
 MARKERS = (
@@ -91,7 +91,13 @@ def random_case(seed: int) -> tuple[pa.Table, list[tuple[int, str | None]], int,
     if len(rows) >= 2 and rng.random() < 0.5:
         rows[1]["from_round"] = rows[0]["to_round"]  # no gap
         rows[1]["to_round"] = rows[1]["from_round"] + rng.randrange(1, 6)
-    return fault_table(*rows), brokers, rounds, rng.choice((1, 2, 3, 5, 9))
+    session_timeout_rounds = rng.choice((1, 2, 3, 5, 9))
+    more = random.Random(f"racks/{seed}")  # of its own draw, so that cases stay as they are
+    for _ in range(more.choice((0, 0, 1, 2))):
+        from_round = more.randrange(rounds)
+        row = fault("rack_isolation", from_round, from_round + more.choice((1, 3, 8, rounds)), None)
+        rows.append({**row, "rack": more.choice(("a", "b")), "clients": more.choice((None, False, True))})
+    return fault_table(*rows), brokers, rounds, session_timeout_rounds
 
 
 def by_round(segments: list[BrokerSegment]) -> list[dict[str, Any]]:
@@ -147,11 +153,13 @@ def test_isolation_is_left_out_of_drop_to_on_request() -> None:
         full = broker_timelines(faults, brokers, rounds, session_timeout_rounds)
         lean = broker_timelines(faults, brokers, rounds, session_timeout_rounds, isolation_in_drop_to=False)
         said = {broker: by_round(segments) for broker, segments in lean.items()}
+        rows = faults.to_pylist()
         for broker, segments in full.items():
             assert_well_formed(lean[broker], rounds)
             for round_, want in enumerate(by_round(segments)):
                 got = dict(said[broker][round_])
-                cut_off = {peer for peer in said if got["isolated"] or said[peer][round_]["isolated"]} - {broker}
+                mates = {peer for one, peer in rack_mates(rows, brokers, round_) if one == broker}
+                cut_off = {peer for peer in said if got["isolated"] or said[peer][round_]["isolated"]} - {broker} - mates
                 got["drop_to"] = tuple(sorted({*got["drop_to"], *cut_off}))
                 assert got == want
 

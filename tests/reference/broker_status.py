@@ -15,6 +15,8 @@ Choices where the page is silent:
   unclean; another dead fault that begins later does not.
 * slow_link without a peer slows every link of the broker; slow_disk slows what its broker appends as a follower; of
   several rates the smallest holds.
+* A broker that is offline counts among its rack-mates while the rack's isolation holds and no other one does: what it sent
+  before it died got through (last moments). Nothing else is sent to one that is offline, or by it.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ Fault = Mapping[str, Any]
 KILLING_KINDS = ("broker_crash", "power_loss", "disk_loss", "rack_loss")
 DEAD_KINDS = (*KILLING_KINDS, "controlled_shutdown")
 SILENT_KINDS = ("broker_pause", "isolation")
+RACK_KINDS = ("rack_loss", "rack_isolation")
 
 
 class BrokerRound(NamedTuple):
@@ -44,6 +47,7 @@ class BrokerRound(NamedTuple):
     unclean_restart: bool
     power_loss: bool
     disk_loss: bool
+    cut_off_with_rack: bool
 
     @property
     def running(self) -> bool:
@@ -62,6 +66,8 @@ def covers(fault: Fault, round_: int) -> bool:
 
 def kind_at_broker(fault: Fault) -> str:
     """What a fault is for one broker that it concerns: a rack without power is a broker without power."""
+    if fault["kind"] == "rack_isolation":
+        return "isolation"
     return "power_loss" if fault["kind"] == "rack_loss" and fault.get("power") else str(fault["kind"])
 
 
@@ -109,6 +115,7 @@ def broker_rounds(
             continue
         begun = {kind_at_broker(fault) for fault in held if fault["from_round"] == now}
         kinds = {kind_at_broker(fault) for fault in held}
+        isolations = [fault for fault in held if kind_at_broker(fault) == "isolation"]
         is_dead = not kinds.isdisjoint(DEAD_KINDS)
         controller_up = now not in without_controller
         if controller_up and not controller_was_up and unheard_since is not None:
@@ -152,11 +159,12 @@ def broker_rounds(
                 returning=returning,
                 waking=not offline and not paused and not isolated and silent_before,
                 fenced=fenced,
-                clients_cut=any(fault["kind"] == "isolation" and fault.get("clients") for fault in held),
+                clients_cut=any(fault.get("clients") for fault in isolations),
                 clean_stop=clean and not was_offline,
                 unclean_restart=restarted and not stopped_cleanly,
                 power_loss="power_loss" in begun,
                 disk_loss="disk_loss" in begun,
+                cut_off_with_rack={fault["kind"] for fault in isolations} == {"rack_isolation"},
             )
         )
         controller_was_up = controller_up
@@ -211,7 +219,7 @@ def longest_round_trip_us(sender: int, receiver: int, faults: Sequence[Fault], r
 
 def concerns(fault: Fault, broker: int, rack: object) -> bool:
     """Whether a fault is about the broker, or its rack."""
-    if fault["kind"] == "rack_loss":
+    if fault["kind"] in RACK_KINDS:
         return rack is not None and str(fault["rack"]) == str(rack)
     return fault.get("broker") == broker
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .broker_status import kind_at_broker, rounds_of
+from .broker_status import RACK_KINDS, kind_at_broker, rounds_of
 
 Fault = Mapping[str, Any]
 Ranked = tuple[tuple[int, int], Fault]
@@ -22,7 +22,7 @@ STRENGTH = (
     {"broker_crash", "rack_loss"},
     {"controlled_shutdown"},
     {"broker_pause"},
-    {"isolation"},
+    {"isolation", "rack_isolation"},
     {"link_cut"},
     {"slow_link", "slow_disk"},
     {"stale_metadata"},
@@ -80,7 +80,7 @@ def _whom(fault: Fault) -> set[tuple[str, object]]:
     kind = fault["kind"]
     if kind not in KINDS:
         return set()
-    if kind == "rack_loss":
+    if kind in RACK_KINDS:
         return {("rack", str(fault["rack"]))}
     if kind == "controller_loss" or (kind == "stale_metadata" and fault.get("broker") is None):
         return {EVERYBODY}

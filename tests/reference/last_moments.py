@@ -95,8 +95,11 @@ def _ran_before(partition: Partition, broker: int) -> bool:
     return partition.now == 0 or partition.history[broker][partition.now - 1].running
 
 
-def _was_isolated(partition: Partition, broker: int) -> bool:
-    return partition.now > 0 and partition.history[broker][partition.now - 1].isolated
+def _were_apart(partition: Partition, one: int, other: int) -> bool:
+    before = partition.now - 1
+    if before < 0 or not any(partition.history[broker][before].isolated for broker in (one, other)):
+        return False
+    return not partition.are_rack_mates(one, other, before)
 
 
 def _batches(partition: Partition, leadership: Leadership, moment: Moment) -> list[Batch]:
@@ -112,7 +115,7 @@ def _batches(partition: Partition, leadership: Leadership, moment: Moment) -> li
 def _is_level(partition: Partition, follower: Replica, leader: Replica) -> bool:
     assert partition.leadership is not None
     broker = follower.broker
-    if not _ran_before(partition, broker) or _was_isolated(partition, broker) or _was_isolated(partition, leader.broker):
+    if not _ran_before(partition, broker) or _were_apart(partition, broker, leader.broker):
         return False
     if broker not in partition.controller.replicas or follower.truncating or not partition.may_fetch(follower):
         return False

@@ -232,3 +232,4 @@ def _advance_high_watermark(
         owes_from = leadership.start_offset if leadership.owes_from is None else leadership.owes_from
         partition.ledger.acknowledge(replica.log.slice(max(owes_from, before), reached))
         partition.ledger.commit(replica.log, reached, before)
+        partition.coverage["committed_in_cut_rack"] += partition.status(replica.broker).isolated and bool(offsets)

@@ -234,10 +234,17 @@ class Partition:
         return late if late[1] > replica.believed_epoch else None
 
     def message_passes(self, sender: int, receiver: int) -> bool:
-        """Whether a message arrives: neither end is isolated, and the link is not cut."""
-        if self.status(sender).isolated or self.status(receiver).isolated:
+        """Whether a message arrives: neither end is isolated, but with the other one, and the link is not cut."""
+        is_isolated = self.status(sender).isolated or self.status(receiver).isolated
+        if is_isolated and not self.are_rack_mates(sender, receiver, self.now):
             return False
         return not link_is_cut(sender, receiver, self.link_cuts, self.now)
+
+    def are_rack_mates(self, one: int, other: int, round_: int) -> bool:
+        """Whether two brokers are cut off together, with their rack and by nothing else."""
+        rack, rack_of_other = (self.case["racks"].get(broker) for broker in (one, other))
+        both = all(self.history[broker][round_].cut_off_with_rack for broker in (one, other))
+        return both and rack == rack_of_other
 
     @property
     def client_leader(self) -> Replica | None:

@@ -1,4 +1,4 @@
-"""What random scenarios have laid over them: eligible leader replicas, late news, fetches, moments of faults, reassignments.
+"""What random scenarios have laid over them: eligible leader replicas, late news, fetches, moments, reassignments, cut racks.
 
 Each draws with a generator of its own, so that the cases it is laid over stay as their seed gives them.
 """
@@ -11,6 +11,7 @@ from typing import Any
 
 OUTAGE_FAULTS = ("broker_crash", "power_loss", "disk_loss", "controlled_shutdown", "broker_pause", "isolation")
 RECOVERY_STRATEGIES = ("none", "balanced", "aggressive")
+NAMES_OF_BROKERS = ("broker", "peer", "leader", "replicas", "isr", "elr")
 
 
 def with_elr(seed: int, cluster: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,6 +156,50 @@ def case_with_far_links(rng: random.Random, case: Mapping[str, Any], cluster: Ma
         fault = {"kind": "slow_link", "broker": rng.choice(replicas), "round_trip_ms": round_ms / rng.choice((0.4, 2, 5))}
         faults.append({**fault, **random_interval(rng, cluster["rounds"], 20)})
     return {**case, "faults": faults}
+
+
+def with_cut_racks(rng: random.Random, cluster: Mapping[str, Any], racks: int) -> dict[str, Any]:
+    """The cluster with racks that are cut off, one or the other, for short or for long, some of them at once."""
+    rounds, timeout = cluster["rounds"], cluster["session_timeout_rounds"]
+    faults = list(cluster["faults"])
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        fault: dict[str, Any] = {"kind": "rack_isolation", "rack": str(rng.randrange(racks))}
+        if rng.random() < 0.4:
+            fault["clients"] = rng.random() < 0.7
+        faults.append({**fault, **random_interval(rng, rounds, rng.choice((2, timeout, 3 * timeout)))})
+    return {**cluster, "faults": faults}
+
+
+def case_with_rack_mates(rng: random.Random, case: Mapping[str, Any], cluster: Mapping[str, Any], racks: int) -> dict[str, Any]:
+    """The case, in three of four with brokers that change places until two or three replicas are in one rack with the first.
+
+    In some of them something happens to one of these while their rack is cut off.
+    """
+    first, *others = case["replicas"]
+    together = rng.sample(others, min(len(others), rng.choice((0, 1, 2, 2))))
+    mates = [broker for broker in case["brokers"] if broker % racks == first % racks and broker != first]
+    swaps: dict[int, int] = {}
+    elsewhere = [broker for broker in together if broker not in mates]
+    for broker, mate in zip(elsewhere, [mate for mate in mates if mate not in together], strict=False):
+        swaps |= {broker: mate, mate: broker}
+    swapped = {key: _swapped(value, swaps, key) if key != "brokers" else value for key, value in case.items()}
+    rack = str((first - 1) % racks)
+    for cut in [fault for fault in cluster["faults"] if fault["kind"] == "rack_isolation" and fault["rack"] == rack]:
+        if rng.random() < 0.5:
+            from_round = min(cut["from_round"] + rng.choice((0, 1, 2, 5)), cluster["rounds"] - 1)
+            broker = rng.choice((first, first, rng.choice(swapped["replicas"])))
+            interval = {"from_round": from_round, "to_round": from_round + rng.randint(1, 8)}
+            swapped["faults"] = [*swapped["faults"], {"kind": rng.choice(OUTAGE_FAULTS), "broker": broker, **interval}]
+    return swapped
+
+
+def _swapped(given: Any, swaps: Mapping[int, int], key: str) -> Any:
+    """What is said of brokers, of others that change places with them."""
+    if isinstance(given, Mapping):
+        return {swaps.get(k, k): _swapped(value, swaps, k) for k, value in given.items()}
+    if isinstance(given, list):
+        return [_swapped(one, swaps, key) for one in given]
+    return swaps.get(given, given) if key in NAMES_OF_BROKERS else given
 
 
 def case_with_moments(rng: random.Random, case: Mapping[str, Any]) -> dict[str, Any]:

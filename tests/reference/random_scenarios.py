@@ -6,7 +6,8 @@ file. All numbers are such that bytes per round and periods in rounds are whole.
 
 With `elr` eligible leader replicas are on, with `late_news` stale_metadata faults let through old news, with `fetching` a
 round holds several fetches, or as many as fit, and with `moments` brokers die at some moment of a round; with `uneven` rounds
-divide no period, only bytes per round are rounded down. All lay something over the cases that a seed gives without them.
+divide no period, only bytes per round are rounded down; with `cut_racks` racks are cut off, in which most cases have two
+replicas or more. All lay something over the cases that a seed gives without them.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from .random_additions import (
     case_with_far_links,
     case_with_late_news,
     case_with_moments,
+    case_with_rack_mates,
     case_with_reassignments,
     random_interval,
+    with_cut_racks,
     with_elr,
     with_fetching,
     with_moments,
@@ -44,9 +47,9 @@ TOPIC_KEYS = (
 )  # fmt: skip
 
 
-def random_case(seed: int, elr: bool = False, late_news: bool = False) -> dict[str, Any]:
+def random_case(seed: int, elr: bool = False, late_news: bool = False, cut_racks: bool = False) -> dict[str, Any]:
     """One case on its own, as `simulate` takes it."""
-    return cases_of(random_batch(seed, 1, elr, late_news))[0]
+    return cases_of(random_batch(seed, 1, elr, late_news, cut_racks=cut_racks))[0]
 
 
 def random_batch(
@@ -58,10 +61,15 @@ def random_batch(
     moments: bool = False,
     reassigned: bool = False,
     uneven: bool = False,
+    cut_racks: bool = False,
 ) -> dict[str, Any]:
     """A cluster and `n` cases on it: {"seed", "cluster": ..., "cases": [...]}."""
     cluster = random_cluster(seed)
     cases = [_random_partition(random.Random(f"case/{seed}/{i}"), i, cluster) for i in range(n)]
+    if cut_racks:
+        cluster = with_cut_racks(random.Random(f"racks/{seed}"), cluster, RACKS)
+        draws = [random.Random(f"racks/{seed}/{i}") for i in range(n)]
+        cases = [case_with_rack_mates(rng, case, cluster, RACKS) for rng, case in zip(draws, cases, strict=True)]
     if elr:
         cluster = with_elr(seed, cluster)
         cases = [case_with_elr(random.Random(f"elr/{seed}/{i}"), case, cluster) for i, case in enumerate(cases)]

@@ -2,8 +2,9 @@
 
 python -m reference.small_schedules [SCHEDULES [NAME ...]]     (from the tests folder; names as in SUBJECTS)
 
-A schedule has three brokers, at most three faults and 30 rounds, starts empty, and has nothing in it that excuses a
-loss: no lost disks or power, no unclean elections. acks=all in the even ones, acks=1 in the odd ones.
+A schedule has three brokers, at most three faults, in one of five also a rack that is cut off, and 30 rounds, starts empty,
+and has nothing in it that excuses a loss: no lost disks or power, no unclean elections. acks=all in the even ones, acks=1 in
+the odd ones.
 
 Every third has eligible leader replicas, with min.insync.replicas 2 and further stops of brokers, of which one may lose
 what it has. KIP-966 promises that nothing is lost with that as long as no other stop is unclean, however little is lost
@@ -56,6 +57,7 @@ SUBJECTS: dict[str, Subject] = {
 def schedule(seed: int) -> dict[str, Any]:
     """One schedule as `simulate` takes it, of the `kafka` protocol; every third has eligible leader replicas."""
     case = _with_late_news(random.Random(f"small/late/{seed}"), _plain_schedule(seed))
+    case = _with_cut_rack(random.Random(f"small/racks/{seed}"), case)
     return _with_elr(random.Random(f"small/elr/{seed}"), case) if has_elr(seed) else case
 
 
@@ -108,6 +110,18 @@ def _with_late_news(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
             interval = {"from_round": from_round, "to_round": from_round + rng.choice((4, 8, 12))}
             faults.append({"kind": "stale_metadata", "broker": broker, **interval, "lag_rounds": rng.randint(1, 6)})
     return {**case, "faults": faults}
+
+
+def _with_cut_rack(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
+    """The case, one in five with two brokers in a rack that is cut off, or with the third cut off from them."""
+    if rng.random() < 0.8:
+        return case
+    alone = rng.choice(BROKERS)
+    racks = {broker: "b" if broker == alone else "a" for broker in BROKERS}
+    from_round = rng.randint(3, ROUNDS // 2)
+    interval = {"from_round": from_round, "to_round": from_round + rng.choice((2, 4, 8, 12))}
+    cut = {"kind": "rack_isolation", "rack": rng.choice("aab"), **interval, "clients": rng.random() < 0.3}
+    return {**case, "racks": racks, "faults": [*case["faults"], cut]}
 
 
 def _with_elr(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:

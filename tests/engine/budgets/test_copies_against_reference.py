@@ -17,6 +17,7 @@ from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.copy_budgets import QUOTA, THREADS
 from emulator.scenario import Scenario
 from tests.reference.scenario_toml import fetching, table, value
+from tests.reference.tiered.scenario_file import racks
 from tests.reference.tiered.schedules import BROKERS, RECORD_BYTES, schedule
 from tests.reference.tiered.simulate import Result, simulate_together
 from tests.rounds.kafka.compared import Played, all_known, differences, remote_segments_of, scenarios_of
@@ -59,6 +60,7 @@ def text_of(cases: Sequence[Mapping[str, Any]], window_rounds: int) -> str:
         *(f"{name} = {first[name]}" for name in ("rounds", "round_ms")),
         "[cluster]",
         f"brokers = {max(first['brokers'])}",
+        *racks(first),
         f"session_timeout_rounds = {first['session_timeout_rounds']}",
         f"quota_window_rounds = {window_rounds}",
         *fetching(first),

@@ -8,10 +8,10 @@ from typing import Any
 from tests.reference.broker_status import covers, kind_at_broker
 from tests.reference.causes import strongest_by_round
 
-from .status import DEAD_KINDS, concerns
+from .status import concerns
 
-STRENGTH = ("disk_loss", "power_loss", "broker_crash", "rack_loss", "controlled_shutdown", "broker_pause", "isolation")
-EQUALS = {"rack_loss": "broker_crash"}
+STRENGTH = ("disk_loss", "power_loss", "broker_crash", "controlled_shutdown", "broker_pause", "isolation")
+"""What a fault is for its bookies, the strongest first; a rack's fault is one of each of its bookies."""
 
 Fault = Mapping[str, Any]
 
@@ -23,14 +23,17 @@ def numbered(faults: Sequence[Fault]) -> list[dict[str, Any]]:
 
 def causes_of_bookie(bookie: int, rack: object, faults: Sequence[Fault], rounds: int) -> list[int | None]:
     """By round the strongest fault in force on the bookie, else the last that was, by `numbered` faults; None: none was yet."""
-    own = [fault for fault in faults if fault["kind"] in STRENGTH and concerns(fault, bookie, rack)]
+    own = [fault for fault in faults if _kind(fault) in STRENGTH and concerns(fault, bookie, rack)]
     return strongest_by_round([((_rank(fault), fault["fault_id"]), fault) for fault in own], rounds)
 
 
 def _rank(fault: Fault) -> int:
+    return STRENGTH.index(_kind(fault))
+
+
+def _kind(fault: Fault) -> str:
     kind = kind_at_broker(fault)
-    assert kind in (*DEAD_KINDS, "broker_pause", "isolation")
-    return STRENGTH.index(EQUALS.get(kind, kind))
+    return "broker_crash" if kind == "rack_loss" else kind
 
 
 def fault_on_the_way(faults: Sequence[Fault], kind: str, bookie: int, entry: int, now: int) -> int | None:

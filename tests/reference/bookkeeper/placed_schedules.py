@@ -25,12 +25,13 @@ def placed_schedule(seed: int) -> dict[str, Any]:
     if "replicas" not in case and not _has_ensemble(case):
         case["commands"] = [one for one in case["commands"] if one["kind"] != "add_bookie"]
         case["faults"] = [one for one in case["faults"] if one["from_round"] > 0]
-    return case
+    return _with_cut_rack(random.Random(f"bookkeeper/cut racks/{seed}"), case)
 
 
 def placed_topic_schedule(seed: int) -> dict[str, Any]:
     """A schedule of a topic that is a list of ledgers: each new one draws its ensemble."""
-    return _placed(random.Random(f"bookkeeper/placed topics/{seed}"), topic_schedule(seed))
+    case = _placed(random.Random(f"bookkeeper/placed topics/{seed}"), topic_schedule(seed))
+    return _with_cut_rack(random.Random(f"bookkeeper/cut racks of topics/{seed}"), case)
 
 
 def _placed(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
@@ -54,6 +55,19 @@ def _placed(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
     elif rng.random() < 0.1:
         del placed["rack_count"]
     return _in_racks({**case, **placed, "brokers": bookies, "config": config, "commands": commands})
+
+
+def _with_cut_rack(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
+    """The case, one in three of those in racks with one that is cut off, or two, most of them for clients as well."""
+    racks = sorted(set(case["racks"].values()))
+    if not racks or rng.random() < 0.67:
+        return case
+    cuts = []
+    for rack in rng.sample(racks, min(len(racks), rng.choice((1, 1, 2)))):
+        from_round = rng.randint(1, TROUBLE_ROUNDS)
+        interval = {"from_round": from_round, "to_round": from_round + rng.choice((1, 2, 5, 9, 20))}
+        cuts.append({"kind": "rack_isolation", "rack": rack, "clients": rng.random() < 0.7, **interval})
+    return {**case, "faults": [*case["faults"], *cuts]}
 
 
 def seed_of(rng: random.Random) -> int:

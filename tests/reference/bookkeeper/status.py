@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.reference.broker_status import by_round, kind_at_broker, rounds_of
+from tests.reference.broker_status import RACK_KINDS, by_round, kind_at_broker, rounds_of
 
 Fault = Mapping[str, Any]
 
@@ -85,7 +85,7 @@ def bookie_rounds(
         dead = bool(kinds & set(DEAD_KINDS))
         stopped = not dead and "broker_pause" in kinds
         cut = not dead and "isolation" in kinds
-        silent = stopped or any(fault["kind"] == "isolation" and fault.get("clients") for fault in held if cut)
+        silent = stopped or any(kind_at_broker(fault) == "isolation" and fault.get("clients") for fault in held if cut)
         store_up = now not in outages
         if not stopped and not cut:
             unheard_since = None
@@ -114,6 +114,6 @@ def bookie_rounds(
 
 def concerns(fault: Fault, bookie: int, rack: object) -> bool:
     """Tell whether a fault of bookies strikes this one, or its rack."""
-    if fault["kind"] == "rack_loss":
+    if fault["kind"] in RACK_KINDS:
         return rack is not None and str(fault["rack"]) == str(rack)
     return fault.get("broker") == bookie

@@ -33,6 +33,8 @@ def schedule(seed: int, by_local_log: bool = True) -> dict[str, Any]:
     case = tiered.schedule(seed, by_local_log)
     record = tiered.RECORD_BYTES
     case["racks"] = {1: "a", 2: "b", 3: rng.choice("ab")}
+    case.pop("rack_count", None)
+    case["faults"] = [{**one, "rack": "ab"[int(one["rack"])]} if "rack" in one else one for one in case["faults"]]
     case["page_cache_bytes"] = rng.choice((None, 2 * record, 8 * record))
     case["config"] |= {
         "replica.selector.class": rng.choice((None, RACK_AWARE)),

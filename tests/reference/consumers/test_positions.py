@@ -153,6 +153,27 @@ def test_clients_cut() -> None:
         assert seen(result)[2] == position
 
 
+def test_a_rack_that_is_cut_off() -> None:
+    """Leader and follower are in it, in rounds 4 to 7: groups read on what they commit, as far as they reach them.
+
+    A record a round is committed in the round after it came. Without clients the last one that is read is of round 2; isolated
+    one by one the two commit nothing, and the leader is reached all the same.
+    """
+    rack = fault("rack_isolation", 4, 8, rack="a")
+    alone = [fault("isolation", 4, 8, broker=broker) for broker in (1, 2)]
+    for faults, positions in (
+        ([rack], [24, 25, 26, 27]),
+        ([{**rack, "clients": True}], [23] * 4),
+        (alone, [23] * 4),
+    ):
+        racks = {1: "a", 2: "a", 3: "b"}
+        case = one_log(20, [group(start=20)], rounds=8, workload=[produce(0, 8)], faults=faults, racks=racks)
+        result = simulate(case, watch=True)
+        assert seen(result) == [20, 21, 22, 23, *positions]
+        assert counts(result)["waited_rounds"].get("leaderless", 0) == (4 if faults[0].get("clients") else 0)
+        assert result.violations == []
+
+
 def test_the_end_is_not_known_right_after_an_election() -> None:
     """KIP-207: 2 leads from round 0 on, LEO 24, HW 20, which can't rise while 1 is away: it is back in the ISR in round 6."""
     logs = one_log(20, [group(start="latest", from_round=3)], rounds=8)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 class Fault(NamedTuple):
     """A row of a scenario's faults, [from_round, to_round); its place in the list is its fault_id.
 
-    `rounds`: of a slow_link's trip.
+    `rounds`: of a slow_link's trip; `rack`: of a rack_isolation.
     """
 
     kind: str
@@ -20,11 +20,14 @@ class Fault(NamedTuple):
     direction: str = "both"
     clients: bool = False
     rounds: int = 0
+    rack: str | None = None
 
 
 @dataclass(frozen=True)
 class Case:
     """One group, its servers being brokers 0 to copies - 1. `workload`: (first round, records a round), ascending.
+
+    `racks`: which each server is in; in none where there is no more of it.
 
     `first_members`: so many servers are members at the start, None: all; `changes`: (round, the members asked for from then on).
 
@@ -67,11 +70,16 @@ class Case:
     number: int = 0
     workload: tuple[tuple[int, int], ...] = ((0, 1),)
     faults: tuple[Fault, ...] = ()
+    racks: tuple[str, ...] = ()
     first_members: int | None = None
     changes: tuple[tuple[int, tuple[int, ...]], ...] = ()
     one_at_a_time: bool = False
     transfers: tuple[int, ...] = ()
     lacking: frozenset[str] = field(default_factory=frozenset)
+
+    def rack_of(self, server: int) -> str | None:
+        """The rack that a server is in."""
+        return self.racks[server] if server < len(self.racks) else None
 
 
 class Event(NamedTuple):

@@ -13,6 +13,7 @@ STRENGTH = (
 )  # fmt: skip
 """The strongest first."""
 DEATHS = STRENGTH[:4]
+ISOLATIONS = ("isolation", "rack_isolation")
 NAMES = {
     "zab": {
         "ElectionSafety": "Leadership2",
@@ -60,6 +61,8 @@ class Group:
 
     def __post_init__(self) -> None:
         self.servers = [Server(number) for number in range(self.case.copies)]
+        for server in self.servers:
+            server.rack = self.case.rack_of(server.id)
         first = self.servers[0]
         first.role, first.election = LEADER, 0
         first.followers = {other.id: Follower(0, 0, 0) for other in self.servers[1:]}
@@ -87,13 +90,14 @@ class Group:
         there = [(n, f) for n, f in enumerate(self.case.faults) if self.in_force(f)]
         self.cuts = [f for _, f in there if f.kind == "link_cut"]
         for server in self.servers:
-            own = [(n, f) for n, f in there if self.strikes(f, server.id)]
+            own = [(n, f) for n, f in there if self.strikes(f, server)]
             if own:
-                server.cause = min(own, key=lambda one: (STRENGTH.index(one[1].kind), one[0]))[0]
+                server.cause = min(own, key=lambda one: (strength(one[1]), one[0]))[0]
             was_down, server.is_down = server.is_down, any(f.kind in DEATHS for _, f in own)
             server.is_closed = server.is_down and not any(f.kind == "power_loss" for _, f in own)
             server.is_paused = any(f.kind == "broker_pause" for _, f in own)
-            isolations = [f for _, f in own if f.kind == "isolation"]
+            isolations = [f for _, f in own if f.kind in ISOLATIONS]
+            server.is_cut_off_with_rack = {f.kind for f in isolations} == {"rack_isolation"}
             server.is_isolated, server.has_clients = bool(isolations), not any(f.clients for f in isolations)
             if server.is_down and not was_down:
                 server.role, server.commit, server.heard_leader, server.joining = FOLLOWER, 0, None, frozenset()
@@ -108,9 +112,11 @@ class Group:
             self.damage(server, begun)
 
     @staticmethod
-    def strikes(fault: Fault, broker: int) -> bool:
+    def strikes(fault: Fault, server: Server) -> bool:
         """Whether a fault concerns a server; a slow link takes nothing from anybody."""
-        return fault.kind != "slow_link" and (broker == fault.broker or (fault.kind == "link_cut" and broker == fault.peer))
+        if fault.kind == "rack_isolation":
+            return fault.rack == server.rack
+        return fault.kind != "slow_link" and server.id in (fault.broker, fault.peer if fault.kind == "link_cut" else None)
 
     def damage(self, server: Server, begun: set[str]) -> None:
         """What goes with the power or the disk."""
@@ -141,7 +147,7 @@ class Group:
 
     def is_open(self, sender: Server, receiver: Server) -> bool:
         """Whether nothing is in the way of messages."""
-        if sender.is_isolated or receiver.is_isolated:
+        if (sender.is_isolated or receiver.is_isolated) and not are_rack_mates(sender, receiver):
             return False
         out = any((f.broker, f.peer) == (sender.id, receiver.id) and f.direction in ("both", "out") for f in self.cuts)
         into = any((f.broker, f.peer) == (receiver.id, sender.id) and f.direction in ("both", "in") for f in self.cuts)
@@ -319,6 +325,16 @@ class Group:
         invariant = NAMES.get(self.case.protocol, {}).get(invariant, invariant)
         if not self.is_damaged:
             self.violations.append(Violation(self.round, invariant, server.id, other, entry))
+
+
+def strength(fault: Fault) -> int:
+    """How strong a fault of a server is: its place among kinds."""
+    return STRENGTH.index("isolation" if fault.kind in ISOLATIONS else fault.kind)
+
+
+def are_rack_mates(one: Server, other: Server) -> bool:
+    """Whether two servers are cut off together, with their rack and by nothing else."""
+    return one.rack == other.rack and one.is_cut_off_with_rack and other.is_cut_off_with_rack
 
 
 def bucket(rounds: int) -> int:

@@ -39,6 +39,7 @@ def random_case(protocol: str, seed: int, rounds: int = 60, disks: float = 0.0) 
     )
     case = replace(case, **changes_of(case, seed), transfers=transfers_of(case, seed))
     case = replace(case, faults=case.faults + silences_of(case, seed))
+    case = replace(case, **racks_of(case, seed))
     if protocol.startswith("kraft"):  # followers draw nothing on top: after a single round they would always be due
         case = replace(case, timeout_rounds=max(2, case.timeout_rounds))
     if case.flush_rounds == 3 and seed % 2:
@@ -98,6 +99,19 @@ def silence(draw: random.Random, kind: str, case: Case) -> Fault:
         return Fault("broker_pause" if kind == "link_cut" else kind, begin, end, broker)
     peer = draw.choice([other for other in range(case.copies) if other != broker])
     return Fault("link_cut", begin, end, broker, peer, draw.choice(("both", "out", "in")))
+
+
+def racks_of(case: Case, seed: int) -> dict[str, Any]:
+    """One case in four is in racks, numbered as in a scenario file, of which one or the other is cut off."""
+    draw = random.Random(f"racks of {case.protocol} {seed}")
+    if draw.random() < 0.75:
+        return {}
+    count = draw.choice((1, 2, 2, 2, 3))
+    cuts = []
+    for _ in range(draw.choice((1, 1, 2, 3))):
+        begin, length, rack = draw.randrange(case.rounds), draw.choice((1, 3, 6, 12, 25)), str(draw.randrange(count))
+        cuts.append(Fault("rack_isolation", begin, begin + length, clients=draw.random() < 0.3, rack=rack))
+    return {"racks": tuple(str(server % count) for server in range(case.copies)), "faults": (*case.faults, *cuts)}
 
 
 def changes_of(case: Case, seed: int) -> dict[str, Any]:

@@ -108,6 +108,8 @@ class Server:
     is_closed: bool = False
     is_paused: bool = False
     is_isolated: bool = False
+    rack: str | None = None
+    is_cut_off_with_rack: bool = False
     has_clients: bool = True
     cause: int | None = None
 

@@ -10,6 +10,11 @@ from ..scenario_toml import fetching, table, value
 TOPIC = "t"
 
 
+def racks(case: Mapping[str, Any]) -> list[str]:
+    """The line of [cluster] that puts the brokers in racks, in turn, if they are in any."""
+    return [f"racks = {case['rack_count']}"] if "rack_count" in case else []
+
+
 def to_toml(case: Mapping[str, Any]) -> str:
     """The case as TOML text."""
     lines = [
@@ -18,6 +23,7 @@ def to_toml(case: Mapping[str, Any]) -> str:
         'mode = "plain"',
         "[cluster]",
         f"brokers = {max(case['brokers'])}",
+        *racks(case),
         f"session_timeout_rounds = {case['session_timeout_rounds']}",
         f"config = {value(case['config'])}",
         *fetching(case),

@@ -3,10 +3,10 @@
 python -m reference.tiered.schedules [SCHEDULES [NAME ...]]     (from the tests folder; names as in SUBJECTS)
 
 SCHEDULES is how many, or FROM-TO (exclusive). Three brokers, short segments, all tasks every few rounds, some with delayed
-upload (KIP-1241) or leaders by local log (KIP-1303), at most ten faults. Clean schedules, the even ones, have acks=all, no lost
-disks and no unclean elections. In the others what these excuse is left aside: committed records that are gone. After two
-unclean elections a lineage that was given up may lead again; what its rival copied may then hide its own, as in Kafka
-(NothingRemoteIsHidden). What else is excused is for invariants.py to tell.
+upload (KIP-1241) or leaders by local log (KIP-1303) or a rack that is cut off, at most eleven faults. Clean schedules, the
+even ones, have acks=all, no lost disks and no unclean elections. In the others what these excuse is left aside: committed
+records that are gone. After two unclean elections a lineage that was given up may lead again; what its rival copied may then
+hide its own, as in Kafka (NothingRemoteIsHidden). What else is excused is for invariants.py to tell.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ ROUNDS = 50
 ROUND_MS = 500
 RECORD_BYTES = 100
 BROKERS = (1, 2, 3)
+RACKS = 2
 BROKER_FAULTS = (
     "broker_crash", "broker_crash", "controlled_shutdown", "broker_pause", "isolation", "link_cut", "link_cut",
     "stale_metadata",
@@ -53,7 +54,17 @@ def schedule(seed: int, by_local_log: bool = True) -> dict[str, Any]:
     """One schedule, as `simulate` takes it; every other with a policy of later KIPs, those of KIP-1303 if `by_local_log`."""
     rng = random.Random(f"tiered/policies/{seed}")
     case = _with_delay(rng, _plain_schedule(seed))
-    return _with_leaders_by_local_log(rng, case) if rng.random() < 0.3 and by_local_log else case
+    case = _with_leaders_by_local_log(rng, case) if rng.random() < 0.3 and by_local_log else case
+    return _with_cut_rack(random.Random(f"tiered/racks/{seed}"), case)
+
+
+def _with_cut_rack(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
+    """The case, one in five in two racks as a scenario file numbers them, of which one is cut off; 1 and 3 are in one."""
+    if rng.random() < 0.8:
+        return case
+    racks = {broker: str((broker - 1) % RACKS) for broker in BROKERS}
+    cut = {"kind": "rack_isolation", "rack": rng.choice("001"), "clients": rng.random() < 0.3, **_interval(rng)}
+    return {**case, "racks": racks, "rack_count": RACKS, "faults": [*case["faults"], cut]}
 
 
 def _with_delay(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:

@@ -191,6 +191,23 @@ def test_a_superseded_leader_without_metadata_copies_nothing() -> None:
     assert not {one.invariant for one in result.violations} & {"NoGapBetweenTiers", "RemoteBelowLastStable"}
 
 
+@pytest.mark.parametrize(("metadata", "copied_in"), [("topic", [1, 2, 3, 19]), ("list", [*range(1, 12), *range(13, 20)])])
+def test_a_rack_that_is_cut_off(metadata: str, copied_in: list[int]) -> None:
+    """Leader and follower have each other in rounds 4 to 11, and go on committing.
+
+    By the store's own metadata copies go on. By a topic's, which is not in the rack, tasks fail in rounds 4, 5, 7 and 11, the
+    next one is eight rounds later. In round 12 the leader is elected again and takes nothing yet.
+    """
+    cut = [fault("rack_isolation", 4, 12, rack="a")]
+    store = {"metadata": metadata}
+    case = _case(workload=[produce(0, 20, 5)], faults=cut, racks={1: "a", 2: "a", 3: "b"}, remote_storage=store)
+    result = simulate(case, watch=True)
+    assert [at(result, round_, 1)["hw"] for round_ in range(14)] == [*range(0, 60, 5), 55, 60]
+    assert [at(result, round_, 2)["leo"] for round_ in range(14)] == [*range(5, 65, 5), 60, 65]
+    assert sorted({row[0] for row in happened(result, "copy_finished")}) == copied_in
+    assert result.violations == []
+
+
 def test_unclean_election_makes_latest_tiered_fall_back() -> None:
     """99 -> 79: the new leader has less; what it has not is copied again, in its own lineage."""
     faults = [fault("broker_crash", 1, broker=1), fault("link_cut", 0, 1, broker=2, peer=1)]

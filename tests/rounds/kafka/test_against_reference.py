@@ -89,6 +89,18 @@ def test_several_fetches_and_last_moments_of_older_generations(tmp_path: Path, s
     assert_equal(tmp_path, random_batch(seed, 50, fetching=True, moments=True), protocol, {"protocol": protocol})
 
 
+@pytest.mark.parametrize("seed", [5, 6, 7])
+def test_racks_that_are_cut_off(tmp_path: Path, seed: int) -> None:
+    assert_equal(tmp_path, random_batch(seed, 60, cut_racks=True))
+    assert_equal(tmp_path, random_batch(seed + 20, 60, elr=True, late_news=True, moments=True, cut_racks=True))
+
+
+@pytest.mark.parametrize("seed", [8, 12])
+def test_last_moments_among_rack_mates(tmp_path: Path, seed: int) -> None:
+    """A leader dies in a rack that is cut off, and a follower there has what it fetched until then: cases 8/9, 12/35, 12/44."""
+    assert_equal(tmp_path, random_batch(seed, 50, fetching=True, moments=True, cut_racks=True))
+
+
 def test_restart_while_the_leader_is_paused(tmp_path: Path) -> None:
     """Case 23: who asked to join, and restarts before its paused leader wakes, has asked as another broker (KIP-903)."""
     assert_equal(tmp_path, random_batch(99, 400, elr=True, late_news=True))

@@ -51,8 +51,12 @@ def differences(plain: Played, leapt: Played) -> list[object]:
         (46, "kafka", False, False, True),
     ],
 )
-def test_leaps_change_nothing(tmp_path: Path, seed: int, protocol: str, elr: bool, late_news: bool, uneven: bool) -> None:
-    run = with_protocol(scenarios_of(to_toml(random_batch(seed, 150, elr, late_news, uneven=uneven)), tmp_path), protocol)
+@pytest.mark.parametrize("cut_racks", [False, True])
+def test_leaps_change_nothing(
+    tmp_path: Path, seed: int, protocol: str, elr: bool, late_news: bool, uneven: bool, cut_racks: bool
+) -> None:
+    batch = random_batch(seed, 60 if cut_racks else 150, elr, late_news, uneven=uneven, cut_racks=cut_racks)
+    run = with_protocol(scenarios_of(to_toml(batch), tmp_path), protocol)
     longer = [replace(scenario, rounds=scenario.rounds * LONGER) for scenario in run.scenarios]
     for scenarios in (run.scenarios, longer):
         plain, leapt = played(scenarios, traced=False, leaps=False), played(scenarios, traced=False, leaps=True)

@@ -81,11 +81,12 @@ def block_of(cases: Sequence[Case], leaps: bool = False) -> tuple[State, records
         faults = [
             FaultRow(
                 number, f.kind, FAULT_KINDS[f.kind].rank, f.from_round, min(f.to_round, case.rounds), f.broker, f.peer,
-                f.direction, None, None, None, None, f.clients, None, round_trip_ms=float(f.rounds * ROUND_MS),
+                f.direction, f.rack, None, None, None, f.clients, None, round_trip_ms=float(f.rounds * ROUND_MS),
             )
             for number, f in enumerate(case.faults)
         ]  # fmt: skip
-        arrays = ServerArrays([(broker, None) for broker in range(case.copies)], faults, case.rounds, ROUND_MS)
+        of_racks = [(broker, case.rack_of(broker)) for broker in range(case.copies)]
+        arrays = ServerArrays(of_racks, faults, case.rounds, ROUND_MS)
         own, rules = PROTOCOLS[case.protocol], tuple(int(name not in case.lacking) for name in fields_of(records.Rules))
         elector = gathered["elector_spans"].put(arrays.elector)
         cuts = gathered["cuts"].put(arrays.cuts) if arrays.cuts else 0

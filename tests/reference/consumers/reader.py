@@ -53,7 +53,7 @@ class Taken(NamedTuple):
 
 
 class InHand(NamedTuple):
-    """What a remote fetch from a broker brought and the reader has not taken: from its position up to `end`."""
+    """What remote fetches from a broker brought and the reader has not taken: from its position up to `end`."""
 
     broker: int
     end: int
@@ -77,7 +77,8 @@ class Reader:
 
     `replica` is whom it asks until `replica_until`, None: the leader. `reset_cause` says why the position must be reset.
     `misled`: a check by offset alone passed, though the leader has not the position's epoch. `refused` is for invariants:
-    (round, cause, position) of the last one that could not be read.
+    (round, cause, position) of the last one that could not be read. `remote_round` is that of the last remote read,
+    `short_round` the last in which it needed more requests than it was dealt.
     """
 
     group: str
@@ -89,6 +90,7 @@ class Reader:
     reset_cause: str | None = None
     stopped: str | None = None
     remote_round: int = -1
+    short_round: int = -1
     in_hand: InHand | None = None
     first_position: int | None = None
     misled: bool = False

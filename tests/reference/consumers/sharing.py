@@ -1,4 +1,4 @@
-"""Which remote reads a broker makes in a round, and how much each of them gets.
+"""Which remote requests a broker makes in a round, to whom they are dealt out, and how many bytes each read gets.
 
 Choices where docs/consumer_rounds.md is silent:
 
@@ -6,65 +6,98 @@ Choices where docs/consumer_rounds.md is silent:
 * A read of what is in hand is a remote read too: whoever made one comes after those whose last read is longer ago.
 * Only what brings records is a read: one that another replica lets wait does not drop what is in hand of the first one.
 * That the store is away or slow, or the segment gone, holds for reads of what is in hand, too: only 4 and 5 are of requests.
-* Who has a thread or the place in the fetch, and gets so little of the quota that it makes no request, has used it up.
+* Who was dealt requests, and gets so little of the quota that it makes fewer, has used them up, and did not come short.
+* Both 4 and 5 are in the order of the rounds before: who comes short by 4 is not ahead by 5 in the same round.
+* What 5 leaves a member's reader without is not dealt to the others of its fetch: 4 is over by then.
+* Who did not get as far as 4, for 1 to 3, did not come short.
+* The rounds of the last read and of coming short are kept while a group pauses, through resets, and from replica to replica.
+* "The first group" is that of the first row in the scenario, not by name.
+* Rows of one group may have unlike m, by their limits of a fetch: a round then holds the largest of a member's from B.
+* Reads are made one after the other, by partition and group, not in the order of turns; all requests of one look up the
+  indexes before the next one does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..tiered.metadata import RemoteSegment
 from .reader import Reader
-from .settings import ReadSettings, ReadStore
+from .settings import ReadSettings, ReadStore, Row
 
 
 @dataclass
 class RemoteRead:
     """A read that a reader would make, of [position, end); `order` is its place among all readers.
 
-    `fetch` is what goes in one request: (group, member, broker). `limit_bytes` is what the reader and the store allow.
-    `segment_end` is where the limits of the segment are.
+    `fetched_by` is who asks whom: (group, member, broker). `segment_end` is where the limits of the segment are, `fetches` how
+    many of the reader's a round holds. It needs so many requests, and was dealt so many of them.
     """
 
     reader: Reader
-    fetch: Hashable
+    row: Row
+    fetched_by: Hashable
     order: int
     partition: int
     broker: int
     segment: RemoteSegment
     segment_end: int
+    fetches: int
     end: int
-    limit_bytes: int
+    needed: int = 0
+    dealt: int = 0
     granted_bytes: int = 0
     failure: str | None = None
     refused: bool = False
 
     @property
-    def turn(self) -> tuple[int, int]:
-        """Who comes first: whose last remote read is longest ago."""
-        return self.reader.remote_round, self.order
+    def turn(self) -> tuple[int, int, int]:
+        """Who comes first: whose last remote read is longest ago, then who came short more recently."""
+        return self.reader.remote_round, -self.reader.short_round, self.order
 
 
-def one_partition_a_fetch(reads: Sequence[RemoteRead]) -> None:
-    """Of the reads that need a request, in one fetch, all but the first fail."""
-    first: dict[Hashable, RemoteRead] = {}
-    for read in sorted(reads, key=lambda one: one.turn):
-        if first.setdefault(read.fetch, read) is not read:
+def deal_fetches(reads: Iterable[RemoteRead]) -> None:
+    """Deal out what a round holds of each member's fetches, each of which brings one partition from remote storage."""
+    together: defaultdict[Hashable, list[RemoteRead]] = defaultdict(list)
+    for read in reads:
+        together[read.fetched_by].append(read)
+    for of_member in together.values():
+        for read in _deal_out(of_member, max(read.fetches for read in of_member)):
             read.failure = "other_partition"
 
 
-def limit_threads(reads: Sequence[RemoteRead], settings: ReadSettings, store: ReadStore) -> None:
-    """Of a broker's reads that need a request, those without a thread fail; those without a place in the queue are errors."""
+def deal_threads(reads: Sequence[RemoteRead], settings: ReadSettings, store: ReadStore) -> None:
+    """Deal out what a broker's threads make in a round; of those that get none the last find no place in the queue: errors."""
     if store.read_ms <= 0 or not reads:
         return
     broker = reads[0].broker
-    at_once = int(settings.of_broker(broker, "remote.log.reader.threads")) * max(1, settings.round_ms // store.read_ms)
+    requests = int(settings.of_broker(broker, "remote.log.reader.threads")) * max(1, settings.round_ms // store.read_ms)
     queue = int(settings.of_broker(broker, "remote.log.reader.max.pending.tasks"))
-    for place, read in enumerate(sorted(reads, key=lambda one: one.turn)):
-        if place >= at_once:
-            read.failure = "reader_threads"
-            read.refused = place >= at_once + queue
+    for place, read in enumerate(_deal_out(reads, requests)):
+        read.failure, read.refused = "reader_threads", place >= queue
+
+
+def _deal_out(reads: Iterable[RemoteRead], requests: int) -> list[RemoteRead]:
+    """One request each of what they were dealt before, in turn, and again, until none is left. Who gets none is returned."""
+    in_turn = sorted(reads, key=lambda read: read.turn)
+    wanted = [read.dealt for read in in_turn]
+    for read in in_turn:
+        read.dealt = 0
+    for already in range(max(wanted, default=0)):
+        for read, most in zip(in_turn, wanted, strict=True):
+            if requests > 0 and most > already:
+                read.dealt += 1
+                requests -= 1
+    return [read for read in in_turn if read.dealt == 0]
+
+
+def note_who_came_short(reads: Iterable[RemoteRead], now: int) -> None:
+    """Who needed more requests than it was dealt is ahead of others who read as long ago, from the next round on."""
+    for read in reads:
+        if read.dealt < read.needed:
+            read.reader.short_round = now
 
 
 def share_quota(reads: Sequence[RemoteRead], wanted_bytes: Sequence[int], quota_bytes: int | None) -> None:

@@ -16,7 +16,7 @@ from emulator.errors import InputError
 from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.copy_budgets import QUOTA, THREADS
 from emulator.scenario import Scenario
-from tests.reference.scenario_toml import table, value
+from tests.reference.scenario_toml import fetching, table, value
 from tests.reference.tiered.schedules import BROKERS, RECORD_BYTES, schedule
 from tests.reference.tiered.simulate import Result, simulate_together
 from tests.rounds.kafka.compared import Played, all_known, differences, remote_segments_of, scenarios_of
@@ -61,7 +61,7 @@ def text_of(cases: Sequence[Mapping[str, Any]], window_rounds: int) -> str:
         f"brokers = {max(first['brokers'])}",
         f"session_timeout_rounds = {first['session_timeout_rounds']}",
         f"quota_window_rounds = {window_rounds}",
-        "fetches_per_round = 1",
+        *fetching(first),
         f"config = {value(first['config'])}",
         "[remote_storage]",
         *(f"{key} = {value(given)}" for key, given in store.items()),

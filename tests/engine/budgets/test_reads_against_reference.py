@@ -18,7 +18,7 @@ from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.shared_reads import limits_reading
 from emulator.scenario import Scenario, load_run
 from tests.engine.budgets.test_copies_against_reference import text_of
-from tests.reference.consumers.schedules import schedule
+from tests.reference.consumers.schedules import FETCHING, in_short_fetches, schedule
 from tests.reference.consumers.settings import BROKER_DEFAULTS
 from tests.reference.consumers.simulate import Result, simulate_together
 from tests.reference.scenario_toml import table
@@ -36,9 +36,13 @@ def cases_of(seed: int, partitions: int = PARTITIONS) -> list[dict[str, Any]]:
     base = schedule(seed, by_local_log=False)
     config = base["config"] | {"remote.log.index.file.cache.total.size.bytes": 10**6}
     config["remote.log.manager.fetch.max.bytes.per.second"] = rng.choice((None, 300, 1000))
-    store = {**base["remote_storage"], "copy_bytes_per_second": None, "read_ms": rng.choice((0, 500))}
-    members = rng.choice((None, None, 1, 2, 3))
+    store = {**base["remote_storage"], "copy_bytes_per_second": None, "read_ms": rng.choice((0, 130, 500))}
+    members = rng.choice((None, 1, 2, 2, 3))
     consumers = [{**row, "members": members, "start": "earliest"} for row in base["consumers"]]
+    if rng.random() < 0.7:  # several fetches a round, with as many records to read of each partition, and room for some of them
+        base, consumers = {**base, **rng.choice(FETCHING)}, in_short_fetches(rng, consumers)
+        config["remote.log.manager.fetch.max.bytes.per.second"] = rng.choice((None, None, 3000))
+        config["remote.log.reader.threads"] = rng.choice((1, 2, 5))
     topic_config = base["topic_config"] | {"retention.ms": -1, "local.retention.bytes": base["topic_config"]["segment.bytes"]}
     commands = [command for command in base["commands"] if command["kind"] not in ("reassign", "delete_topic")]
     cases = []

@@ -77,8 +77,8 @@ class Reader:
 
     `replica` is whom it asks until `replica_until`, None: the leader. `reset_cause` says why the position must be reset.
     `misled`: a check by offset alone passed, though the leader has not the position's epoch. `refused` is for invariants:
-    (round, cause, position) of the last one that could not be read. `remote_round` is that of the last remote read,
-    `short_round` the last in which it needed more requests than it was dealt.
+    (round, cause, position) of the last one that could not be read. `dealt_last` is when it was last
+    dealt a request: the round, and how many had been dealt out by then.
     """
 
     group: str
@@ -89,8 +89,7 @@ class Reader:
     replica_until: int = 0
     reset_cause: str | None = None
     stopped: str | None = None
-    remote_round: int = -1
-    short_round: int = -1
+    dealt_last: tuple[int, int] = (-1, 0)
     in_hand: InHand | None = None
     first_position: int | None = None
     misled: bool = False

@@ -130,7 +130,6 @@ def make_remote_read(site: Site, read: RemoteRead, cache: IndexCache) -> None:
     for offset in range(reader.position, end):
         records.append((max(known for known, start in segment.epochs if start <= offset), offset))
     size_bytes = remote_bytes(segment, reader.position, end)
-    reader.remote_round = site.now
     take(site, reader, read.row, Taken(site.now, read.broker, REMOTE, records, requests), size_bytes)
 
 

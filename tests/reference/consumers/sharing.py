@@ -3,14 +3,12 @@
 Choices where docs/consumer_rounds.md is silent:
 
 * What the quota leaves over by rounding to whole bytes is nobody's.
-* A read of what is in hand is a remote read too: whoever made one comes after those whose last read is longer ago.
 * Only what brings records is a read: one that another replica lets wait does not drop what is in hand of the first one.
 * That the store is away or slow, or the segment gone, holds for reads of what is in hand, too: only 4 and 5 are of requests.
-* Who was dealt requests, and gets so little of the quota that it makes fewer, has used them up, and did not come short.
-* Both 4 and 5 are in the order of the rounds before: who comes short by 4 is not ahead by 5 in the same round.
+* Who was dealt requests, and gets so little of the quota that it makes fewer, has used them up.
+* Both 4 and 5 are in the order of the rounds before. With read_ms what was dealt last, and after how many, is of 5.
 * What 5 leaves a member's reader without is not dealt to the others of its fetch: 4 is over by then.
-* Who did not get as far as 4, for 1 to 3, did not come short.
-* The rounds of the last read and of coming short are kept while a group pauses, through resets, and from replica to replica.
+* When a reader was last dealt a request is kept while its group pauses, through resets, and from replica to replica.
 * "The first group" is that of the first row in the scenario, not by name.
 * Rows of one group may have unlike m, by their limits of a fetch: a round then holds the largest of a member's from B.
 * Reads are made one after the other, by partition and group, not in the order of turns; all requests of one look up the
@@ -33,7 +31,8 @@ class RemoteRead:
     """A read that a reader would make, of [position, end); `order` is its place among all readers.
 
     `fetched_by` is who asks whom: (group, member, broker). `segment_end` is where the limits of the segment are, `fetches` how
-    many of the reader's a round holds. It needs so many requests, and was dealt so many of them.
+    many of the reader's a round holds. It needs so many requests, and was dealt so many of them, the last after so
+    many of others and its own.
     """
 
     reader: Reader
@@ -48,14 +47,15 @@ class RemoteRead:
     end: int
     needed: int = 0
     dealt: int = 0
+    dealt_after: int = 0
     granted_bytes: int = 0
     failure: str | None = None
     refused: bool = False
 
     @property
-    def turn(self) -> tuple[int, int, int]:
-        """Who comes first: whose last remote read is longest ago, then who came short more recently."""
-        return self.reader.remote_round, -self.reader.short_round, self.order
+    def turn(self) -> tuple[tuple[int, int], int]:
+        """Who comes first: who was last dealt a request longest ago."""
+        return self.reader.dealt_last, self.order
 
 
 def deal_fetches(reads: Iterable[RemoteRead]) -> None:
@@ -85,19 +85,20 @@ def _deal_out(reads: Iterable[RemoteRead], requests: int) -> list[RemoteRead]:
     wanted = [read.dealt for read in in_turn]
     for read in in_turn:
         read.dealt = 0
+    count = 0
     for already in range(max(wanted, default=0)):
         for read, most in zip(in_turn, wanted, strict=True):
-            if requests > 0 and most > already:
-                read.dealt += 1
-                requests -= 1
+            if count < requests and most > already:
+                read.dealt, read.dealt_after = read.dealt + 1, count
+                count += 1
     return [read for read in in_turn if read.dealt == 0]
 
 
-def note_who_came_short(reads: Iterable[RemoteRead], now: int) -> None:
-    """Who needed more requests than it was dealt is ahead of others who read as long ago, from the next round on."""
+def note_who_was_dealt_some(reads: Iterable[RemoteRead], now: int) -> None:
+    """From the next round on, who was dealt its last request earlier is ahead."""
     for read in reads:
-        if read.dealt < read.needed:
-            read.reader.short_round = now
+        if read.dealt > 0:
+            read.reader.dealt_last = now, read.dealt_after
 
 
 def share_quota(reads: Sequence[RemoteRead], wanted_bytes: Sequence[int], quota_bytes: int | None) -> None:

@@ -25,7 +25,7 @@ from . import invariants
 from .consuming import consume
 from .reader import COUNTERS, Reader, Unread
 from .remote import allowed_by_store, end_with_what_was_dealt, make_remote_read, wanted_bytes
-from .sharing import RemoteRead, deal_fetches, deal_threads, note_who_came_short, share_quota
+from .sharing import RemoteRead, deal_fetches, deal_threads, note_who_was_dealt_some, share_quota
 from .site import Site, site_of, watch_memory
 from .sources import IndexCache
 
@@ -106,7 +106,7 @@ def _read_remotely(sites: Sequence[Site], reads: Sequence[RemoteRead], caches: M
     for broker, site in brokers.items():
         of_broker = [read for read in needing if read.broker == broker and read.dealt > 0]
         deal_threads(of_broker, site.partition.settings, site.store)
-    note_who_came_short(needing, sites[0].now)
+    note_who_was_dealt_some(needing, sites[0].now)
     reads = [read for read in reads if _goes_on(sites, read, read.failure is None)]
     for broker, site in brokers.items():
         of_broker = [read for read in reads if read.broker == broker]

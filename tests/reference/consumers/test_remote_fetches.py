@@ -158,25 +158,19 @@ def test_a_read_ends_with_the_last_fetch_it_was_dealt() -> None:
         assert (seen(result), requests(result)) == ([0, 2, 6, 9], [1, 1, 1])
 
 
-def test_a_member_of_two_partitions() -> None:
-    """m = 3; both want two fetches of a record: the first gets 2, the second 1. That one came short, and is first in round 2.
-
-    If both want three both come short in every round, and the first partition stays the first.
-    """
-    cases = [remote_log([_reader(1, records_per_round=2, members=1)], 50, fetches_per_round=3) for _ in range(2)]
+@pytest.mark.parametrize("wanted", [2, 3, None])
+def test_a_member_of_two_partitions(wanted: int | None) -> None:
+    """m = 3; both want two or more fetches of a record: first, second, first. So the second is first in round 2, and so on."""
+    given: dict[str, Any] = {"records_per_round": wanted, "members": 1}
+    cases = [remote_log([_reader(1, **given)], 50, fetches_per_round=3) for _ in range(2)]
     results = simulate_together(cases, watch=True)
     assert [requests(result) for result in results] == [[2, 1, 2, 1, 2, 1], [1, 2, 1, 2, 1, 2]]
     assert [seen(result)[-1] for result in results] == [9, 9]
     assert all(result.violations == [] for result in results)
-    results = simulate_together([{**case, "consumers": [_reader(1, members=1)]} for case in cases])
-    assert [requests(result) for result in results] == [[2] * 6, [1] * 6]
 
 
 def test_a_member_of_three_partitions() -> None:
-    """m = 2; all want a fetch of a record. In round 1 partition 2 waits. It is first in 2, of 0 and 1 the latter waits.
-
-    Partition 1 is first in 3; 2 waited after 0 did, so 0 waits; and so on.
-    """
+    """m = 2; all want a fetch of a record: 0 and 1, 2 and 0, 1 and 2, and so on."""
     cases = [remote_log([_reader(1, records_per_round=1, members=1)], 50, rounds=10, fetches_per_round=2) for _ in range(3)]
     results = simulate_together(cases, watch=True)
     assert _who_read_less(results, 1) == [{2}, {1}, {0}] * 3
@@ -184,37 +178,32 @@ def test_a_member_of_three_partitions() -> None:
     assert all(result.violations == [] for result in results)
 
 
-def test_thirteen_readers_for_ten_threads() -> None:
-    """m = 1, a request keeps its thread for the round. Who waits is first in the next round, of the others the last three wait.
+@pytest.mark.parametrize("fetches", [1, 2, 3])
+def test_thirteen_readers_for_ten_threads(fetches: int) -> None:
+    """A request keeps its thread for the round. The last three wait, and are first in the next round; then the last are others.
 
-    So it goes from the last to the first. In round 5 the last are 11, 12 and 0, of which 0 is ahead from then on: in round 9
-    1 is behind 0. In the end five readers read in 16 of 20 rounds, the eight others in 15, which are 10 a round.
+    So it goes on: each has one request in 10 of any 13 rounds, however many it wants in each.
     """
     store = {"read_ms": 500}
-    cases = [remote_log([_reader(1)], 100, rounds=10, remote_storage=store) for _ in range(13)]
+    cases = [remote_log([_reader(1)], 100, rounds=118, remote_storage=store, fetches_per_round=fetches) for _ in range(13)]
     results = simulate_together(cases)
-    assert _who_read_less(results, 1) == [
-        *[{10, 11, 12}, {7, 8, 9}, {4, 5, 6}, {1, 2, 3}, {11, 12, 0}],
-        *[{8, 9, 10}, {5, 6, 7}, {2, 3, 4}, {11, 12, 1}],
-    ]
-    later = [seen(result) for result in simulate_together([{**case, "rounds": 121} for case in cases])]
-    assert sorted(positions[120] - positions[80] for positions in later) == [30] * 8 + [32] * 5
+    assert _who_read_less(results, 1) == [{-3 * now % 13, (1 - 3 * now) % 13, (2 - 3 * now) % 13} for now in range(1, 118)]
+    assert [seen(result)[-1] for result in results] == [90] * 13
+    assert [counts(result)["waited_rounds"] for result in results] == [{"reader_threads": 27}] * 13
 
 
-def test_eleven_readers_of_two_fetches_for_twenty_requests() -> None:
-    """m = 2, ten threads for two requests each: one for each of the 11, a second for 9. The two others are first in the next.
+@pytest.mark.parametrize("fetches", [2, 3])
+def test_eleven_readers_for_twenty_requests(fetches: int) -> None:
+    """Ten threads for two requests each: one for each of the 11, a second for 9. The two others are first in the next round.
 
-    They are 9 and 10 in round 1, 10 and 0 in round 6, of which 0 is ahead from then on: so in round 11 it is not 0 and 1.
-    Nobody waits.
+    So each has 20 requests in any 11 rounds, and nobody waits.
     """
     store = {"read_ms": 250}
-    cases = [remote_log([_reader(1)], 100, rounds=12, remote_storage=store, fetches_per_round=2) for _ in range(11)]
+    cases = [remote_log([_reader(1)], 100, rounds=45, remote_storage=store, fetches_per_round=fetches) for _ in range(11)]
     results = simulate_together(cases)
-    assert _who_read_less(results, 2) == [
-        *[{9, 10}, {7, 8}, {5, 6}, {3, 4}, {1, 2}, {10, 0}],
-        *[{8, 9}, {6, 7}, {4, 5}, {2, 3}, {10, 1}],
-    ]
-    assert [sum(requests(result)) for result in results] == [21, 20, 20, 20, 20, 20, 20, 20, 20, 20, 19]
+    assert _who_read_less(results, 2) == [{-2 * now % 11, (1 - 2 * now) % 11} for now in range(1, 45)]
+    assert [sum(requests(result)) for result in results] == [80] * 11
+    assert [seen(result)[-1] for result in results] == [80] * 11
     assert [counts(result)["waited_rounds"] for result in results] == [{}] * 11
 
 
@@ -242,4 +231,16 @@ def test_threads_are_dealt_out_for_what_the_fetches_left(threads: int, of_each: 
     first, second = simulate_together(cases, watch=True)
     found = [requests(first, "pair"), requests(first, "alone"), requests(second, "pair")]
     assert found == [[number] * 3 for number in of_each]
+    assert first.violations == second.violations == []
+
+
+def test_threads_for_some_of_what_the_fetches_left() -> None:
+    """As above, two threads: pair of partition 0 and alone, the pair, alone and pair of partition 1, and so on."""
+    pair, alone = _reader(1, "pair", members=1), _reader(1, "alone")
+    given = {"fetches_per_round": 2, "remote_storage": {"read_ms": 500}, "config": {THREADS: 2}}
+    cases = [remote_log(consumers, 50, rounds=7, **given) for consumers in ([pair, alone], [pair])]
+    first, second = simulate_together(cases, watch=True)
+    assert seen(first, "pair") == [0, 1, 2, 2, 3, 4, 4]
+    assert seen(first, "alone") == [0, 1, 1, 2, 3, 3, 4]
+    assert seen(second, "pair") == [0, 0, 1, 2, 2, 3, 4]
     assert first.violations == second.violations == []

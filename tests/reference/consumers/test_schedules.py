@@ -46,7 +46,6 @@ def test_the_schedules_reach_everything() -> None:
             remote = [taken for taken in reader.taken if taken.source == REMOTE]
             reached["reads of what is in hand"] += sum(taken.requests == 0 for taken in remote)
             reached["several requests"] += sum(taken.requests > 1 for taken in remote)
-            reached["came short, and read"] += sum(taken.round == reader.short_round for taken in remote)
         reached.update(row.cause for row in result.unread)
     wanted = [
         *("page_cache_bytes", "disk_bytes", "remote_bytes", "follower_bytes", "cross_rack_bytes", "index_hits", "index_misses"),
@@ -56,4 +55,4 @@ def test_the_schedules_reach_everything() -> None:
         "reader_threads",
     ]
     assert [name for name in wanted if reached[name] == 0] == []
-    assert reached["reads of what is in hand"] > 400 and reached["several requests"] > 100 and reached["came short, and read"] > 5
+    assert reached["reads of what is in hand"] > 400 and reached["several requests"] > 100

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def ask(folder: str | Path, sql: str, prices: PricesShape | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Columns and rows."""
-    columns, rows = Asker(str(folder), "duckdb", _no_spark).ask(sql, prices)
+    columns, rows = Asker(str(folder), "duckdb", no_spark).ask(sql, prices)
     return columns, list(rows)
 
 
@@ -24,5 +24,5 @@ def rows_of(folder: str | Path, sql: str, prices: PricesShape | None = None) -> 
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def _no_spark() -> SparkSession:
+def no_spark() -> SparkSession:
     raise AssertionError("Spark was asked for")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,23 +18,12 @@ from emulator.cli.sessions import refuse_missing_folder
 from emulator.errors import InputError
 from emulator.storage.written_file import refuse_unwritable
 
-
-class OneFolder(click.Command):
-    """A command that says what is compared where several folders are given."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click, but for what it says of a second folder."""
-        try:
-            return super().parse_args(ctx, args)
-        except click.UsageError as error:
-            if "extra argument" not in error.message:
-                raise
-            what = "one DIR is compared: scenarios that are to be put side by side are variants, or sweeps, of one file"
-            raise click.UsageError(f"{error.message}: {what}", ctx) from None
+if TYPE_CHECKING:
+    from emulator.outcomes.ask import Asker
 
 
-@click.command("compare", cls=OneFolder)
-@click.argument("folder", metavar="DIR")
+@click.command("compare")
+@click.argument("folders", metavar="DIR...", nargs=-1, required=True)
 @click.option("--by", metavar="COLUMN,...", default="", help="Columns of outcomes to group partitions by, as topic.")
 @click.option(
     "--report",
@@ -57,7 +48,7 @@ class OneFolder(click.Command):
 @on_spark
 @common
 def compare_command(
-    folder: str,
+    folders: Sequence[str],
     by: str,
     report: str,
     prices: str | None,
@@ -67,7 +58,9 @@ def compare_command(
     master: str | None,
     conf: Mapping[str, str],
 ) -> int:
-    """Put the scenarios of a run side by side, paired by partition.
+    """Put the scenarios of a run side by side, paired by partition; of several runs those of all.
+
+    Of several the first scenario of the first DIR is what the others are paired with, by topic and partition.
 
     The reports tiering, quorums and protocols have a column for each scenario; as CSV and JSON, as the other one, a row.
     """
@@ -81,6 +74,7 @@ def compare_command(
     from emulator.outcomes.quorum_report import quorum_report_sql
     from emulator.outcomes.tiering_picture import OVER_TIME, write_picture
     from emulator.outcomes.tiering_report import tiering_report_sql
+    from emulator.outcomes.unlike_runs import unlike_notes
 
     groups = [name.strip() for name in by.split(",") if name.strip()]
     if report != "tiering" and prices is not None:
@@ -90,8 +84,7 @@ def compare_command(
     if report == "placement":
         if groups:
             raise InputError("--by: placements are of whole scenarios; allowed: without --report placement")
-        refuse_missing_folder(folder, master, conf)
-        with sessions.asking(folder, engine, master, conf, f"{PROGRAM} compare") as tables:
+        with _asking(folders, engine, master, conf) as tables:
             columns, found = placement_report(tables)
             write_answer(columns, found, form, sys.stdout)
         return DONE
@@ -100,8 +93,10 @@ def compare_command(
     }  # fmt: skip
     query = queries[report](groups)
     price_table = load_prices(prices) if report == "tiering" else None
-    refuse_missing_folder(folder, master, conf)
-    with sessions.asking(folder, engine, master, conf, f"{PROGRAM} compare") as tables:
+    with _asking(folders, engine, master, conf) as tables:
+        if report == "losses" and len(folders) > 1:
+            for line in unlike_notes(tables):
+                click.echo(f"note: {line}", err=True)
         rows: Iterable[tuple[Any, ...]]
         if report == "losses":
             columns, rows = compare(tables.ask, groups)
@@ -122,6 +117,17 @@ def compare_command(
         else:
             write_answer(columns, rows, form, sys.stdout)
     return DONE
+
+
+def _asking(
+    folders: Sequence[str], engine: str | None, master: str | None, conf: Mapping[str, str]
+) -> AbstractContextManager[Asker]:
+    for folder in folders:
+        refuse_missing_folder(folder, master, conf)
+    paths = [os.path.realpath(folder) for folder in folders]
+    if len(set(paths)) < len(paths):
+        raise InputError(f"{folders[-1]}: a folder is named twice; allowed: each once")
+    return sessions.asking(folders[0], engine, master, conf, f"{PROGRAM} compare", beside=folders[1:])
 
 
 def _refuse_picture(path: str, report: str, groups: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -52,10 +52,11 @@ def asking(
     conf: Mapping[str, str],
     app_name: str,
     tell: Callable[[str], None] | None = None,
+    beside: Sequence[str] = (),
 ) -> Iterator[Asker]:
     """Holds what asks the tables of a run for one command; Spark starts if it is needed, or asked for by its own options.
 
-    `tell`: as of Asker.
+    `tell`, `beside`: as of Asker.
     """
     from emulator.outcomes.ask import Asker
 
@@ -69,7 +70,7 @@ def asking(
 
         if engine == "duckdb" and (master is not None or conf):
             raise InputError("--engine: duckdb stands beside Spark's --master, --remote or --conf; allowed: without them")
-        yield Asker(folder, "spark" if master is not None or conf else engine, start_spark, tell)
+        yield Asker(folder, "spark" if master is not None or conf else engine, start_spark, tell, beside)
 
 
 @contextmanager

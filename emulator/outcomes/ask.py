@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from emulator.errors import InputError
@@ -21,17 +21,26 @@ Answer = tuple[list[str], Iterator[tuple[Any, ...]]]
 
 
 class Asker:
-    """Asks the tables of one run.
+    """Asks the tables of one run, or those of several as one.
 
     `engine`: "duckdb" or "spark"; None: DuckDB for a run in a local folder that fits this machine's memory, and Spark for any
     other, and for what DuckDB does not answer as Spark does. `start_spark`: gives the session, asked for once it is needed.
-    `tell`: is told why, where a query is Spark's that DuckDB was asked first.
+    `tell`: is told why, where a query is Spark's that DuckDB was asked first. `beside`: further runs, whose scenarios come after
+    those of `uri`, named by their folders; DuckDB alone answers of several.
     """
 
     def __init__(
-        self, uri: str, engine: str | None, start_spark: Callable[[], SparkSession], tell: Callable[[str], None] | None = None
+        self,
+        uri: str,
+        engine: str | None,
+        start_spark: Callable[[], SparkSession],
+        tell: Callable[[str], None] | None = None,
+        beside: Sequence[str] = (),
     ) -> None:
         self.uri = uri
+        self._folders = {one: local_folder(one) for one in (uri, *beside)}
+        if beside and engine == "spark":
+            raise InputError(f"{beside[0]}: Spark is asked of one run; allowed: local folders, without Spark's options")
         self._engine = engine
         self._start_spark = start_spark
         self._tell = tell
@@ -51,8 +60,11 @@ class Asker:
             from emulator.outcomes.duckdb_sql import OnlySpark, run_duckdb
 
             try:
-                return run_duckdb(self.uri, local_folder(self.uri), sql, tree, prices, query.startswith("@"), self._opened)
+                return run_duckdb(self._folders, sql, tree, prices, query.startswith("@"), self._opened)
             except OnlySpark as error:
+                if len(self._folders) > 1:
+                    problem = f"beside other runs: {error}"
+                    raise InputError(f"{self.uri}: {problem}; allowed: local folders that fit this machine") from error
                 if self._engine == "duckdb":
                     problem = f"DuckDB does not answer this as Spark does: {error}"
                     raise InputError(f"SQL: {problem}; allowed: --engine spark") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from sqlglot import exp
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.outcomes.column_names import Untranslatable
 from emulator.outcomes.duckdb_tables import NotHere, OpenTables, is_unfinished
+from emulator.outcomes.several_folders import labels_of
 from emulator.outcomes.spark_to_duckdb import translate
 from emulator.outcomes.view_texts import ALL_COLUMNS, HELPER_VIEWS, names_in, no_tables, refuse_without_graph
 
@@ -27,8 +28,7 @@ class OnlySpark(Exception):
 
 
 def run_duckdb(
-    uri: str,
-    folder: str | None,
+    folders: Mapping[str, str | None],
     sql: str,
     tree: exp.Expr | None,
     prices: PricesShape | None,
@@ -37,19 +37,21 @@ def run_duckdb(
 ) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """Returns the column names of a query's answer and an iterator over its rows.
 
-    `uri`: of the run; `folder`: its local path, None where it has none; `tree`: the query as `parse_reading` gives it;
-    `is_bundled`: it is a bundled question; `opened`: what queries before this one opened, by their prices' id. Raises
-    OnlySpark before the first row for whatever Spark has to be asked, and InputError for a table or column that is not there.
+    `folders`: by the address of each run its local path, None where it has none. `tree`: the query as `parse_reading` gives it;
+    `is_bundled`: it is a bundled question; `opened`: what queries before this one opened, by their prices' id. Raises OnlySpark
+    before the first row for whatever Spark has to be asked, and InputError for a table or column that is not there.
     """
-    if folder is None:
+    local = {uri: folder for uri, folder in folders.items() if folder is not None}
+    if len(local) < len(folders):
         raise OnlySpark("the tables are in no local folder")
-    if is_unfinished(folder):
-        raise OnlySpark("a run has not finished publishing its tables")
-    present = [name for name in ALL_COLUMNS if os.path.isdir(os.path.join(folder, name))]
-    if not present:
-        raise no_tables(uri)
-    if is_bundled:
-        refuse_without_graph(uri, sql, present)
+    for uri, folder in local.items():
+        if is_unfinished(folder):
+            raise OnlySpark("a run has not finished publishing its tables")
+        present = [name for name in ALL_COLUMNS if os.path.isdir(os.path.join(folder, name))]
+        if not present:
+            raise no_tables(uri)
+        if is_bundled:
+            refuse_without_graph(uri, sql, present)
     if tree is None:
         raise OnlySpark("it is no SELECT")
     refuse_unknown_tables(tree)
@@ -57,7 +59,7 @@ def run_duckdb(
         translation = translate(tree)
         tables = {} if opened is None else opened
         if id(prices) not in tables:
-            tables[id(prices)] = OpenTables(folder, prices)
+            tables[id(prices)] = OpenTables(dict(zip(labels_of(list(local)), local.values(), strict=True)), prices)
         tables[id(prices)].add(names_in(sql))
     except (Untranslatable, NotHere, duckdb.Error, OSError) as error:
         raise OnlySpark(_line(error)) from error

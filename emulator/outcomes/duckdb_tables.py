@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
-from functools import cache
+from collections.abc import Collection, Mapping
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -12,6 +12,7 @@ import duckdb
 from emulator.outcomes.column_names import Untranslatable
 from emulator.outcomes.duckdb_macros import MACROS
 from emulator.outcomes.only_reads import parse_reading
+from emulator.outcomes.several_folders import as_one
 from emulator.outcomes.spark_to_duckdb import translate
 from emulator.outcomes.view_texts import ALL_COLUMNS, HELPER_VIEWS, WORKED_OUT_ONCE, helper_view_sql, with_sources
 from emulator.table_columns import OPEN_TABLES, Column
@@ -59,15 +60,16 @@ class NotHere(Exception):
 
 
 class OpenTables:
-    """The tables of a folder and the helper views in one connection, which can open no other file, nor the network.
+    """The tables of folders and the helper views in one connection, which can open no other file, nor the network.
 
+    `folders`: by what is said before the names of their scenarios; of several the tables are as one (several_folders.py).
     `prices`: the price table, None for the bundled one.
     """
 
-    def __init__(self, folder: str, prices: PricesShape | None) -> None:
-        self._folder, self._prices = folder, prices
+    def __init__(self, folders: Mapping[str, str], prices: PricesShape | None) -> None:
+        self._folders, self._prices = folders, prices
         self._there: set[str] = set()
-        files = [file for name in ALL_COLUMNS for file in _listed(folder, name)]
+        files = [file for folder in folders.values() for name in ALL_COLUMNS for file in _listed(folder, name)]
         self.connection = duckdb.connect(
             ":memory:",
             config={
@@ -85,22 +87,35 @@ class OpenTables:
     def add(self, names: Collection[str]) -> None:
         """From now on these tables and helper views are there. Raises NotHere, and duckdb.Error for files that are damaged."""
         wanted = with_sources(names)
-        tables = {name: _files(self._folder, name) for name in ALL_COLUMNS if name in wanted}
-        if sum(os.path.getsize(file) for found in tables.values() for file in found) > _memory_bytes() // MEMORY_SHARE_OF_FILES:
+        tables = {name: [_files(folder, name) for folder in self._folders.values()] for name in ALL_COLUMNS if name in wanted}
+        files = [file for found in tables.values() for of_folder in found for file in of_folder]
+        if sum(map(os.path.getsize, files)) > _memory_bytes() // MEMORY_SHARE_OF_FILES:
             raise NotHere("the tables are larger than what fits this machine's memory")
         for name, found in tables.items():
             if name not in self._there:
-                self.connection.execute(f"CREATE VIEW {_quoted(name)} AS {_select(self.connection, name, found)}")
+                selects = [_select(self.connection, name, of_folder) for of_folder in found]
+                query = as_one(name, selects, self._first_scenarios, list(self._folders))
+                self.connection.execute(f"CREATE VIEW {_quoted(name)} AS {query}")
                 self._there.add(name)
         for name in HELPER_VIEWS:
             if name in wanted - self._there:
                 add_helper_view(self.connection, name, self._prices)
                 self._there.add(name)
 
+    @cached_property
+    def _first_scenarios(self) -> list[int]:
+        """By folder the first of its scenarios, where those of all are counted through."""
+        firsts = [0]
+        for folder in list(self._folders.values())[:-1]:
+            scenarios = _select(self.connection, "scenarios", _files(folder, "scenarios"))
+            last = self.connection.execute(f"SELECT coalesce(max(scenario_id), -1) FROM ({scenarios})").fetchall()[0][0]
+            firsts.append(firsts[-1] + int(last) + 1)
+        return firsts
+
 
 def connect(folder: str, names: Collection[str], prices: PricesShape | None) -> duckdb.DuckDBPyConnection:
     """Returns a connection that has these tables and helper views. Raises as `OpenTables.add`."""
-    opened = OpenTables(folder, prices)
+    opened = OpenTables({"": folder}, prices)
     try:
         opened.add(names)
     except BaseException:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,16 @@ def test_compare_in_every_format(run_folder: Path, capsys: Capture) -> None:
 def test_compare_by_topic(run_folder: Path, capsys: Capture) -> None:
     found = rows_of(said(capsys, "compare", run_folder, "--by", "topic", "--format", "json"))
     assert sorted((row["topic"], row["partitions"]) for row in found if row["scenario"] == "base") == [("t", 2), ("u", 1)]
+
+
+def test_compare_of_two_runs(run_folder: Path, capsys: Capture, tmp_path: Path) -> None:
+    copied = tmp_path / "copied"
+    shutil.copytree(run_folder, copied)
+    found = rows_of(said(capsys, "compare", run_folder, copied, "--format", "json"))
+    assert [row["scenario"] for row in found] == [
+        f"{folder.name}: {name}" for folder in (run_folder, copied) for name in ("base", "tiered", "short")
+    ]
+    assert [row["lost"] for row in found[:3]] == [row["lost"] for row in found[3:]]
 
 
 def test_compare_in_money(run_folder: Path, capsys: Capture, tmp_path: Path) -> None:

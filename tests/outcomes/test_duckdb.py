@@ -104,7 +104,7 @@ def _canonical(rows: list[dict[str, Any]]) -> list[str]:
 @pytest.mark.parametrize("sql", ONLY_SPARK)
 def test_what_duckdb_would_answer_otherwise_is_left_to_spark(sql: str, small_run: Path) -> None:
     with pytest.raises(OnlySpark):
-        run_duckdb(str(small_run), str(small_run), sql, parse_reading(sql), None)
+        run_duckdb({str(small_run): str(small_run)}, sql, parse_reading(sql), None)
 
 
 def test_spark_is_asked_where_duckdb_is_not_enough(spark: SparkSession, small_run: Path) -> None:

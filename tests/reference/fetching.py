@@ -271,12 +271,12 @@ def _fetch_us(partition: Partition, fetching: Mapping[str, Any], leader: int, fo
     return int(trip_us + most * 1_000_000 // fetching["fetch_bytes_per_second"])
 
 
-def full_fetches(case: Mapping[str, Any], round_ms: int, limit: int) -> int:
-    """How many fetches of `limit` bytes a round holds, with the round trip of all; at least one."""
+def full_fetches(case: Mapping[str, Any], round_ms: int, limit: int, more_ms: int = 0) -> int:
+    """How many fetches of `limit` bytes a round holds, with the round trip of all, each `more_ms` longer; at least one."""
     given = fetching_of(case)
     if given["fetches_per_round"] is not None:
         return int(given["fetches_per_round"])
-    trip_us = round(given["fetch_round_trip_ms"] * 1000)
+    trip_us = round(given["fetch_round_trip_ms"] * 1000) + more_ms * 1000
     return max(1, int(round_ms * 1000 // (trip_us + limit * 1_000_000 // given["fetch_bytes_per_second"])))
 
 

@@ -18,7 +18,7 @@ from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.shared_reads import limits_reading
 from emulator.scenario import Scenario, load_run
 from tests.engine.budgets.test_copies_against_reference import text_of
-from tests.reference.consumers.schedules import schedule
+from tests.reference.consumers.schedules import FETCHING, in_short_fetches, schedule
 from tests.reference.consumers.settings import BROKER_DEFAULTS
 from tests.reference.consumers.simulate import Result, simulate_together
 from tests.reference.scenario_toml import table
@@ -26,7 +26,6 @@ from tests.rounds.kafka.compared import Played, consumer_groups_of, unread_of
 from tests.rounds.kafka.test_readers import OF_UNREAD, REFUSALS
 
 PARTITIONS = 5
-FETCHING: tuple[Mapping[str, Any], ...] = ({}, {"fetches_per_round": 2}, {"fetches_per_round": 5}, {"fetch_round_trip_ms": 150.5})
 OF_CACHES = {"index_hits", "index_misses", "index_bytes"}
 """A partition has its brokers' whole index caches here (docs/consumer_rounds.md); in the reference partitions share them."""
 
@@ -37,10 +36,13 @@ def cases_of(seed: int, partitions: int = PARTITIONS) -> list[dict[str, Any]]:
     base = schedule(seed, by_local_log=False)
     config = base["config"] | {"remote.log.index.file.cache.total.size.bytes": 10**6}
     config["remote.log.manager.fetch.max.bytes.per.second"] = rng.choice((None, 300, 1000))
-    store = {**base["remote_storage"], "copy_bytes_per_second": None, "read_ms": rng.choice((0, 500))}
-    members = rng.choice((None, None, 1, 2, 3))
-    fetching = random.Random(f"reads/fetches/{seed}").choice(FETCHING)
+    store = {**base["remote_storage"], "copy_bytes_per_second": None, "read_ms": rng.choice((0, 130, 500))}
+    members = rng.choice((None, 1, 2, 2, 3))
     consumers = [{**row, "members": members, "start": "earliest"} for row in base["consumers"]]
+    if rng.random() < 0.7:  # several fetches a round, with as many records to read of each partition, and room for some of them
+        base, consumers = {**base, **rng.choice(FETCHING)}, in_short_fetches(rng, consumers)
+        config["remote.log.manager.fetch.max.bytes.per.second"] = rng.choice((None, None, 3000))
+        config["remote.log.reader.threads"] = rng.choice((1, 2, 5))
     topic_config = base["topic_config"] | {"retention.ms": -1, "local.retention.bytes": base["topic_config"]["segment.bytes"]}
     commands = [command for command in base["commands"] if command["kind"] not in ("reassign", "delete_topic")]
     cases = []
@@ -48,7 +50,7 @@ def cases_of(seed: int, partitions: int = PARTITIONS) -> list[dict[str, Any]]:
         rows = [{**row, "records_per_round": rng.randint(1, 3)} for row in base["workload"]]
         more = {"replicas": rng.sample((1, 2, 3), rng.choice((2, 3))), "workload": rows, "consumers": consumers}
         more |= {"config": config, "remote_storage": store, "topic_config": topic_config, "commands": commands}
-        cases.append({**base, **more, **fetching, "page_cache_bytes": None})
+        cases.append({**base, **more, "page_cache_bytes": None})
     return cases
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tiered.cases import ROUND_MS, fault, given_log, produce, tiered_case
+from ..tiered.cases import ROUND_MS, fault, given_log, produce, remote, tiered_case
 from .reader import REMOTE
 from .settings import RACK_AWARE
 from .simulate import Result
@@ -28,6 +28,13 @@ def one_log(leo: int, consumers: list[dict[str, Any]], **given: Any) -> dict[str
     return tiered_case(initial=initial, consumers=consumers, **given)
 
 
+def remote_log(consumers: list[dict[str, Any]], records: int = 10, **given: Any) -> dict[str, Any]:
+    """100 remote records, in segments of so many, and 20 local ones."""
+    initial = {"remote_segments": [remote(base, base + records - 1) for base in range(0, 100, records)]}
+    initial |= given.pop("initial", {})
+    return one_log(120, consumers, **{"rounds": 7, "log": {"local": 100}, "initial": initial, **given})
+
+
 def seen(result: Result, name: str = "g", key: str = "position") -> list[Any]:
     """A column of the group's rows, round by round."""
     return [row[key] for row in result.trace if row["group"] == name]
@@ -41,6 +48,18 @@ def counts(result: Result, name: str = "g") -> dict[str, Any]:
 def request_rounds(result: Result, name: str = "g") -> list[int]:
     """The rounds in which the group made a remote request."""
     return [taken.round for taken in result.readers[name].taken if taken.source == REMOTE and taken.requests]
+
+
+def requests(result: Result, name: str = "g") -> list[int]:
+    """How many remote requests each of the group's remote reads made."""
+    return [taken.requests for taken in result.readers[name].taken if taken.source == REMOTE]
+
+
+def indexes(result: Result, name: str = "g") -> tuple[int, int]:
+    """The group's hits and misses of indexes, one for each request."""
+    row = counts(result, name)
+    assert row["index_hits"] + row["index_misses"] == row["remote_requests"] == sum(requests(result, name))
+    return row["index_hits"], row["index_misses"]
 
 
 def unread(result: Result, *kinds: str) -> list[tuple[str, int, int, int, int]]:

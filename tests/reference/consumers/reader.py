@@ -53,7 +53,7 @@ class Taken(NamedTuple):
 
 
 class InHand(NamedTuple):
-    """What a remote fetch from a broker brought and the reader has not taken: from its position up to `end`."""
+    """What remote fetches from a broker brought and the reader has not taken: from its position up to `end`."""
 
     broker: int
     end: int
@@ -77,7 +77,8 @@ class Reader:
 
     `replica` is whom it asks until `replica_until`, None: the leader. `reset_cause` says why the position must be reset.
     `misled`: a check by offset alone passed, though the leader has not the position's epoch. `refused` is for invariants:
-    (round, cause, position) of the last one that could not be read.
+    (round, cause, position) of the last one that could not be read. `dealt_last` is when it was last
+    dealt a request: the round, and how many had been dealt out by then.
     """
 
     group: str
@@ -88,7 +89,7 @@ class Reader:
     replica_until: int = 0
     reset_cause: str | None = None
     stopped: str | None = None
-    remote_round: int = -1
+    dealt_last: tuple[int, int] = (-1, 0)
     in_hand: InHand | None = None
     first_position: int | None = None
     misled: bool = False

@@ -1,7 +1,8 @@
-"""Remote reads: the segment that has the position, what the store allows, what is in hand, and the request with its index."""
+"""Remote reads: the segment that has the position, what the store allows, what is in hand, and requests with their index."""
 
 from __future__ import annotations
 
+from ..fetching import full_fetches
 from ..log import Log
 from ..partition import Replica
 from ..tiered.metadata import RemoteSegment
@@ -31,10 +32,11 @@ def look_up_remote(site: Site, reader: Reader, row: Row, replica: Replica, order
     segment_end = segment.end_offset + 1
     if site.rules.remote_within_lineage:
         segment_end = min(segment_end, max(end, position + 1), _first_of_another_epoch(segment, log, position))
-    last = segment_end if row.records_per_round is None else min(segment_end, position + max(1, row.records_per_round))
     member = site.number if row.members is None else site.number % row.members
-    fetch = (reader.group, member, replica.broker)
-    return RemoteRead(reader, fetch, order, site.number, replica.broker, segment, segment_end, last, row.remote_limit)
+    fetched_by = (reader.group, member, replica.broker)
+    fetches = full_fetches(partition.case, partition.settings.round_ms, row.fetch_limit, site.store.read_ms)
+    place = (order, site.number, replica.broker)
+    return RemoteRead(reader, row, fetched_by, *place, segment, segment_end, fetches, end=segment_end)
 
 
 def _first_of_another_epoch(segment: RemoteSegment, log: Log, position: int) -> int:
@@ -46,26 +48,32 @@ def _first_of_another_epoch(segment: RemoteSegment, log: Log, position: int) -> 
 
 
 def allowed_by_store(site: Site, read: RemoteRead) -> bool:
-    """Whether the store gives the read anything, and how much at the most; if not, say why."""
+    """Whether the store gives the read anything; if so, where the read ends and what it needs for that; if not, why not."""
     partition, segment, position = site.partition, read.segment, read.reader.position
     assert position is not None
+    rate = copy_bytes(site.store.read_bytes_per_second, partition.faults, site.now, partition.settings.round_ms)
     if not partition.store_up:
         read.failure, read.refused = "store_away", True
     elif segment.stored_bytes < segment.size_bytes:
         read.failure, read.refused = "segment_gone", True
+    elif rate is not None and rate < remote_bytes(segment, position, position + 1):
+        read.failure = "store_slow"
     else:
-        rate = copy_bytes(site.store.read_bytes_per_second, partition.faults, site.now, partition.settings.round_ms)
-        if rate is not None:
-            read.limit_bytes = min(read.limit_bytes, rate)
-            if rate < remote_bytes(segment, position, position + 1):
-                read.failure = "store_slow"
+        _limit(read, rate)
+        read.needed = read.dealt = _requests_up_to(read, read.end)[0]
     return read.failure is None
 
 
-def end_within(read: RemoteRead, limit_bytes: int) -> int:
-    """Where the read ends within so many bytes; it has at least one record."""
-    assert read.reader.position is not None
-    return _whole_records(read.segment, read.reader.position, read.end, limit_bytes)
+def _limit(read: RemoteRead, rate: int | None) -> None:
+    """The read ends with the last fetch of the round, and by what its reader and the store limit; it has one record at least."""
+    position, row = read.reader.position, read.row
+    assert position is not None
+    read.end = _fetched_to(read, position, read.fetches)
+    if row.records_per_round is not None:
+        read.end = min(read.end, position + max(1, row.records_per_round))
+    for limit_bytes in (row.bytes_per_round, rate):
+        if limit_bytes is not None:
+            read.end = _whole_records(read.segment, position, read.end, limit_bytes)
 
 
 def _whole_records(segment: RemoteSegment, from_offset: int, last: int, limit_bytes: int) -> int:
@@ -76,21 +84,45 @@ def _whole_records(segment: RemoteSegment, from_offset: int, last: int, limit_by
     return end
 
 
-def needs_request(read: RemoteRead) -> bool:
-    """Whether the read, as far as reader and store limit it, goes beyond what is in hand. The quota is not asked yet."""
-    return end_within(read, read.limit_bytes) > read.reader.held_to(read.broker)
+def _fetched_to(read: RemoteRead, from_offset: int, fetches: int) -> int:
+    """Where so many whole fetches end that follow each other from an offset on, within the limits of the segment."""
+    end = from_offset
+    while fetches > 0 and end < read.segment_end:
+        end = _whole_records(read.segment, end, read.segment_end, read.row.fetch_limit)
+        fetches -= 1
+    return end
 
 
-def make_remote_read(site: Site, row: Row, read: RemoteRead, cache: IndexCache) -> None:
-    """Read what was granted: of what is in hand, and of a request if it goes beyond that."""
+def _requests_up_to(read: RemoteRead, end: int) -> tuple[int, int]:
+    """How many requests a read up to `end` makes for what comes after what is in hand, and up to where they bring it."""
+    requests, held = 0, read.reader.held_to(read.broker)
+    while held < end:
+        requests, held = requests + 1, _fetched_to(read, held, 1)
+    return requests, held
+
+
+def end_with_what_was_dealt(read: RemoteRead) -> None:
+    """The read goes no further than the last fetch that it was dealt."""
+    if read.dealt < read.needed:
+        read.end = _fetched_to(read, read.reader.held_to(read.broker), read.dealt)
+
+
+def wanted_bytes(read: RemoteRead) -> int:
+    """What the read takes, before the quota."""
+    assert read.reader.position is not None
+    return remote_bytes(read.segment, read.reader.position, read.end)
+
+
+def make_remote_read(site: Site, read: RemoteRead, cache: IndexCache) -> None:
+    """Read what was granted: of what is in hand, and of requests as far as it goes beyond that."""
     reader, segment = read.reader, read.segment
     assert reader.position is not None
-    end = end_within(read, read.granted_bytes)
-    reader.counts["throttled_rounds"] += end < end_within(read, read.limit_bytes)
-    is_request = end > reader.held_to(read.broker)
-    if is_request:
+    end = _whole_records(segment, reader.position, read.end, read.granted_bytes)
+    reader.counts["throttled_rounds"] += end < read.end
+    requests, held = _requests_up_to(read, end)
+    for _ in range(requests):
         _look_up_indexes(site, read, cache)
-        held = _whole_records(segment, reader.held_to(read.broker), read.segment_end, row.fetch_limit)
+    if requests > 0:
         reader.in_hand = InHand(read.broker, held)
     else:
         cache.touch((site.number, segment.id))
@@ -98,8 +130,7 @@ def make_remote_read(site: Site, row: Row, read: RemoteRead, cache: IndexCache) 
     for offset in range(reader.position, end):
         records.append((max(known for known, start in segment.epochs if start <= offset), offset))
     size_bytes = remote_bytes(segment, reader.position, end)
-    reader.remote_round = site.now
-    take(site, reader, row, Taken(site.now, read.broker, REMOTE, records, int(is_request)), size_bytes)
+    take(site, reader, read.row, Taken(site.now, read.broker, REMOTE, records, requests), size_bytes)
 
 
 def _look_up_indexes(site: Site, read: RemoteRead, cache: IndexCache) -> None:

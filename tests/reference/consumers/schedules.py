@@ -3,8 +3,9 @@
 python -m reference.consumers.schedules [SCHEDULES [NAME ...]]     (from the tests folder; names as in SUBJECTS)
 
 The partitions are those of tiered/schedules.py, with racks, a small page cache, and three groups. Most groups take less in a
-round than a fetch brings, and so have some of it in hand; most schedules have longer segments, for several fetches of each. After
-an unclean election groups read what others read otherwise.
+round than a fetch brings, and so have some of it in hand; most schedules have longer segments, for several fetches of each. In
+half of them a round holds several fetches, of followers and of readers, some of which take more than one. After an unclean
+election groups read what others read otherwise.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def schedule(seed: int, by_local_log: bool = True) -> dict[str, Any]:
     groups = [_group(rng, f"group-{number}") for number in range(3)]
     more = random.Random(f"consumers/in hand/{seed}")
     case["consumers"] = [row for rows in groups for row in (_in_small_parts(more, rows) if more.random() < 0.7 else rows)]
-    return _with_more_remote_reads(more, case)
+    return _with_several_fetches(random.Random(f"consumers/fetches/{seed}"), _with_more_remote_reads(more, case))
 
 
 def _with_more_remote_reads(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
@@ -66,6 +67,60 @@ def _with_more_remote_reads(rng: random.Random, case: dict[str, Any]) -> dict[st
     if rng.random() < 0.25:
         config["remote.log.reader.threads"], store["read_ms"] = 1, 500
     return {**case, "topic_config": topic_config, "config": config, "remote_storage": store}
+
+
+FETCHING: tuple[dict[str, float], ...] = (
+    {"fetches_per_round": 2},
+    {"fetches_per_round": 3},
+    {"fetches_per_round": 5},
+    {"fetch_round_trip_ms": tiered.ROUND_MS / 3},
+    {"fetch_round_trip_ms": 30.125, "fetch_bytes_per_second": 3000},
+    {"fetch_bytes_per_second": 20_000},
+)
+
+
+def _with_several_fetches(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
+    """The case, every other with several fetches a round, most often with short ones, much to read, and too few threads."""
+    if rng.random() < 0.5:
+        return case
+    config, topic_config, store = dict(case["config"]), dict(case["topic_config"]), dict(case["remote_storage"])
+    if rng.random() < 0.5:
+        config["remote.log.reader.threads"], store["read_ms"] = rng.choice((1, 1, 2)), rng.choice((100, 130, 240, 500))
+    if rng.random() < 0.5:
+        config["remote.log.manager.fetch.max.bytes.per.second"] = None
+    if rng.random() < 0.7:
+        topic_config["segment.bytes"], store["copy_bytes_per_second"] = 12 * tiered.RECORD_BYTES, None
+        if not topic_config.keys() & BY_LOCAL_RETENTION:
+            topic_config["local.retention.bytes"] = 0
+    more = rng.choice((0, 2, 4))
+    return {
+        **case,
+        **rng.choice(FETCHING),
+        "config": config,
+        "topic_config": topic_config,
+        "remote_storage": store,
+        "workload": [{**row, "records_per_round": row["records_per_round"] + more} for row in case["workload"]],
+        "consumers": in_short_fetches(rng, case["consumers"]),
+    }
+
+
+def in_short_fetches(rng: random.Random, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of which most groups have much to read when they start or come back, and take more in a round than a fetch brings."""
+    others = {row["group"]: _short_fetches(rng) for row in rows if rng.random() < 0.8}
+    return [_late(row, *others[row["group"]]) if row["group"] in others else row for row in rows]
+
+
+def _short_fetches(rng: random.Random) -> tuple[int, int, dict[str, Any]]:
+    """How many rounds a group is late, bytes of a fetch, and what it takes in a round."""
+    record = tiered.RECORD_BYTES
+    limits = rng.choice(({}, {"records_per_round": rng.choice((2, 3, 5))}, {"bytes_per_round": 4 * record - 50}))
+    return rng.choice((0, rng.randint(5, 15))), rng.choice((1, 2, 3)) * record, {"start": "earliest", **limits}
+
+
+def _late(row: dict[str, Any], rounds: int, fetch_bytes: int, limits: dict[str, Any]) -> dict[str, Any]:
+    moved: dict[str, Any] = {key: row[key] + rounds for key in ("from_round", "to_round") if key in row}
+    config = {**row["config"], "max.partition.fetch.bytes": fetch_bytes}
+    return {**row, "records_per_round": None, "bytes_per_round": None, **limits, **moved, "config": config}
 
 
 def _in_small_parts(rng: random.Random, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

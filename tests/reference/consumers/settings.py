@@ -100,8 +100,3 @@ class Row:
     def fetch_limit(self) -> int:
         """Most bytes of one fetch, but for a bigger first record."""
         return min(int(self.setting("max.partition.fetch.bytes")), int(self.setting("fetch.max.bytes")))
-
-    @property
-    def remote_limit(self) -> int:
-        """Most bytes of a remote read, the only fetch of its round."""
-        return self.fetch_limit if self.bytes_per_round is None else min(self.fetch_limit, self.bytes_per_round)

@@ -1,70 +1,101 @@
-"""Which remote reads a broker makes in a round, and how much each of them gets.
+"""Which remote requests a broker makes in a round, to whom they are dealt out, and how many bytes each read gets.
 
 Choices where docs/consumer_rounds.md is silent:
 
 * What the quota leaves over by rounding to whole bytes is nobody's.
-* A read of what is in hand is a remote read too: whoever made one comes after those whose last read is longer ago.
 * Only what brings records is a read: one that another replica lets wait does not drop what is in hand of the first one.
 * That the store is away or slow, or the segment gone, holds for reads of what is in hand, too: only 4 and 5 are of requests.
-* Who has a thread or the place in the fetch, and gets so little of the quota that it makes no request, has used it up.
+* When a reader was last dealt a request is kept while its group pauses, through resets, and from replica to replica.
+* "The first group" is that of the first row in the scenario, not by name.
+* Reads are made one after the other, by partition and group, not in the order of turns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..tiered.metadata import RemoteSegment
 from .reader import Reader
-from .settings import ReadSettings, ReadStore
+from .settings import ReadSettings, ReadStore, Row
 
 
 @dataclass
 class RemoteRead:
     """A read that a reader would make, of [position, end); `order` is its place among all readers.
 
-    `fetch` is what goes in one request: (group, member, broker). `limit_bytes` is what the reader and the store allow.
-    `segment_end` is where the limits of the segment are.
+    `fetched_by` is who asks whom: (group, member, broker). `segment_end` is where the limits of the segment are, `fetches` how
+    many of the reader's a round holds. It needs so many requests, and was dealt so many of them, the last after so
+    many of others and its own.
     """
 
     reader: Reader
-    fetch: Hashable
+    row: Row
+    fetched_by: Hashable
     order: int
     partition: int
     broker: int
     segment: RemoteSegment
     segment_end: int
+    fetches: int
     end: int
-    limit_bytes: int
+    needed: int = 0
+    dealt: int = 0
+    dealt_after: int = 0
     granted_bytes: int = 0
     failure: str | None = None
     refused: bool = False
 
     @property
-    def turn(self) -> tuple[int, int]:
-        """Who comes first: whose last remote read is longest ago."""
-        return self.reader.remote_round, self.order
+    def turn(self) -> tuple[tuple[int, int], int]:
+        """Who comes first: who was last dealt a request longest ago."""
+        return self.reader.dealt_last, self.order
 
 
-def one_partition_a_fetch(reads: Sequence[RemoteRead]) -> None:
-    """Of the reads that need a request, in one fetch, all but the first fail."""
-    first: dict[Hashable, RemoteRead] = {}
-    for read in sorted(reads, key=lambda one: one.turn):
-        if first.setdefault(read.fetch, read) is not read:
+def deal_fetches(reads: Iterable[RemoteRead]) -> None:
+    """Deal out what a round holds of each member's fetches, each of which brings one partition from remote storage."""
+    together: defaultdict[Hashable, list[RemoteRead]] = defaultdict(list)
+    for read in reads:
+        together[read.fetched_by].append(read)
+    for of_member in together.values():
+        for read in _deal_out(of_member, max(read.fetches for read in of_member)):
             read.failure = "other_partition"
 
 
-def limit_threads(reads: Sequence[RemoteRead], settings: ReadSettings, store: ReadStore) -> None:
-    """Of a broker's reads that need a request, those without a thread fail; those without a place in the queue are errors."""
-    if store.read_ms <= 0 or not reads:
+def deal_threads(reads: Sequence[RemoteRead], settings: ReadSettings, store: ReadStore) -> None:
+    """Deal out what a broker's threads make in a round; of those that get none the last find no place in the queue: errors."""
+    if not reads:
         return
-    broker = reads[0].broker
-    at_once = int(settings.of_broker(broker, "remote.log.reader.threads")) * max(1, settings.round_ms // store.read_ms)
+    broker, requests = reads[0].broker, sum(read.dealt for read in reads)
+    if store.read_ms > 0:
+        requests = int(settings.of_broker(broker, "remote.log.reader.threads")) * max(1, settings.round_ms // store.read_ms)
     queue = int(settings.of_broker(broker, "remote.log.reader.max.pending.tasks"))
-    for place, read in enumerate(sorted(reads, key=lambda one: one.turn)):
-        if place >= at_once:
-            read.failure = "reader_threads"
-            read.refused = place >= at_once + queue
+    for place, read in enumerate(_deal_out(reads, requests)):
+        read.failure, read.refused = "reader_threads", place >= queue
+
+
+def _deal_out(reads: Iterable[RemoteRead], requests: int) -> list[RemoteRead]:
+    """One request each of what they were dealt before, in turn, and again, until none is left. Who gets none is returned."""
+    in_turn = sorted(reads, key=lambda read: read.turn)
+    wanted = [read.dealt for read in in_turn]
+    for read in in_turn:
+        read.dealt = 0
+    count = 0
+    for already in range(max(wanted, default=0)):
+        for read, most in zip(in_turn, wanted, strict=True):
+            if count < requests and most > already:
+                read.dealt, read.dealt_after = read.dealt + 1, count
+                count += 1
+    return [read for read in in_turn if read.dealt == 0]
+
+
+def note_who_was_dealt_some(reads: Iterable[RemoteRead], now: int) -> None:
+    """From the next round on, who was dealt its last request earlier is ahead, if some read of the broker came short of any."""
+    came_short = any(read.dealt < read.needed for read in reads)
+    for read in reads:
+        if read.dealt > 0:
+            read.reader.dealt_last = now, read.dealt_after if came_short else 0
 
 
 def share_quota(reads: Sequence[RemoteRead], wanted_bytes: Sequence[int], quota_bytes: int | None) -> None:

@@ -24,10 +24,10 @@ from ..tiered.store import CopyBudget
 from . import invariants
 from .consuming import consume
 from .reader import COUNTERS, Reader, Unread
-from .remote import allowed_by_store, end_within, make_remote_read, needs_request
-from .sharing import RemoteRead, limit_threads, one_partition_a_fetch, share_quota
+from .remote import allowed_by_store, end_with_what_was_dealt, make_remote_read, wanted_bytes
+from .sharing import RemoteRead, deal_fetches, deal_threads, note_who_was_dealt_some, share_quota
 from .site import Site, site_of, watch_memory
-from .sources import IndexCache, remote_bytes
+from .sources import IndexCache
 
 Case = Mapping[str, Any]
 
@@ -100,25 +100,22 @@ def consume_all(sites: Sequence[Site], caches: Mapping[int, IndexCache]) -> tupl
 
 def _read_remotely(sites: Sequence[Site], reads: Sequence[RemoteRead], caches: Mapping[int, IndexCache]) -> None:
     reads = [read for read in reads if _goes_on(sites, read, allowed_by_store(sites[read.partition], read))]
-    one_partition_a_fetch([read for read in reads if needs_request(read)])
+    needing = [read for read in reads if read.needed > 0]
+    deal_fetches(needing)
+    brokers = {read.broker: sites[read.partition] for read in reads}
+    for broker, site in brokers.items():
+        of_broker = [read for read in needing if read.broker == broker and read.dealt > 0]
+        deal_threads(of_broker, site.partition.settings, site.store)
+        note_who_was_dealt_some([read for read in needing if read.broker == broker], site.now)
     reads = [read for read in reads if _goes_on(sites, read, read.failure is None)]
-    for broker in sorted({read.broker for read in reads}):
+    for broker, site in brokers.items():
         of_broker = [read for read in reads if read.broker == broker]
-        first = sites[of_broker[0].partition]
-        limit_threads([read for read in of_broker if needs_request(read)], first.partition.settings, first.store)
-        of_broker = [read for read in of_broker if _goes_on(sites, read, read.failure is None)]
-        wanted = [_bytes_of(read, end_within(read, read.limit_bytes)) for read in of_broker]
-        share_quota(of_broker, wanted, first.partition.settings.quota_bytes(broker))
         for read in of_broker:
-            site = sites[read.partition]
-            row = site.row_of(read.reader.group)
-            assert row is not None
-            make_remote_read(site, row, read, caches[broker])
-
-
-def _bytes_of(read: RemoteRead, end: int) -> int:
-    assert read.reader.position is not None
-    return remote_bytes(read.segment, read.reader.position, end)
+            end_with_what_was_dealt(read)
+        wanted = [wanted_bytes(read) for read in of_broker]
+        share_quota(of_broker, wanted, site.partition.settings.quota_bytes(broker))
+        for read in of_broker:
+            make_remote_read(sites[read.partition], read, caches[broker])
 
 
 def _goes_on(sites: Sequence[Site], read: RemoteRead, allowed: bool) -> bool:

@@ -114,7 +114,7 @@ def assert_equal(cases: Mapping[str, Case], folder: Path, mutant: str | None = N
 def cases_of_reference_tests() -> dict[str, Case]:
     """The cases that the reference's own tests of consumers are about, by name of the test; of single partitions."""
     found: dict[str, Case] = {}
-    for name in ("catch_up", "followers", "in_hand", "positions", "sources", "truncation"):
+    for name in ("catch_up", "followers", "in_hand", "positions", "remote_fetches", "sources", "truncation"):
         module = importlib.import_module(f"tests.reference.consumers.test_{name}")
         for test, function in vars(module).items():
             if test.startswith("test_") and not inspect.signature(function).parameters:
@@ -144,9 +144,10 @@ FETCHING: tuple[Case, ...] = (
 @pytest.mark.parametrize("kind", [case_of, untiered])
 def test_several_fetches_a_round(tmp_path: Path, kind: Callable[[int], Case]) -> None:
     """Of followers and of readers."""
-    cases = {f"{seed}": {**kind(seed), **FETCHING[seed % len(FETCHING)]} for seed in range(200, 240)}
+    nothing = dict.fromkeys(FETCHING_KEYS)
+    cases = {f"{seed}": {**kind(seed), **nothing, **FETCHING[seed % len(FETCHING)]} for seed in range(200, 240)}
     assert_equal(cases, tmp_path)
-    once = {**dict.fromkeys(FETCHING_KEYS), "fetches_per_round": 1}
+    once = {**nothing, "fetches_per_round": 1}
     assert [local_requests(case) for case in cases.values()] != [local_requests({**case, **once}) for case in cases.values()]
 
 
@@ -172,8 +173,8 @@ def test_what_the_tests_of_the_reference_are_about(tmp_path: Path) -> None:
 
 
 MUTANTS_CAUGHT = {
-    "no-epoch-check": ("ReadsOneLog", (5, 9, 17, 61)),
-    "read-to-log-end": ("ReadCommitted", (0, 3, 7)),
+    "no-epoch-check": ("ReadsOneLog", (9, 61, 99, 107)),
+    "read-to-log-end": ("ReadCommitted", (0, 3, 8)),
 }
 """An invariant that the mutant breaks, and schedules that show it; the cases of the reference's tests show the others."""
 

@@ -47,7 +47,9 @@ def fault(kind: str = "rack_isolation", from_round: int = CUT, to_round: int = B
 
 
 def game_of(text: str, folder: Path) -> Played:
-    return played(scenarios_of(text, folder).scenarios)
+    game = played(scenarios_of(text, folder).scenarios)
+    assert not len(game.told.violations)
+    return game
 
 
 def column(game: Played, round_: int, name: str = "leo") -> dict[int, object]:

@@ -109,6 +109,13 @@ def test_limits_of_ledgers_are_their_own() -> None:
     assert not any("Kafka" in text for text in waits)
 
 
+@pytest.mark.parametrize("protocol", ["kafka", "bookkeeper"])
+def test_a_rack_that_is_cut_off_has_the_limits_of_isolation(protocol: str) -> None:
+    row = {"scenario_id": 0, "protocol": protocol, "round_ms": 500}
+    none, one, rack = (list(limits(row, faults, None)) for faults in ([], [{"kind": "isolation"}], [{"kind": "rack_isolation"}]))
+    assert none != one == rack
+
+
 def test_a_repair_says_how_fast_it_is(tmp_path: Path) -> None:
     """With the figures of the run, where there is autorecovery."""
     text = """

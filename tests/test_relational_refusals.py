@@ -25,6 +25,7 @@ rounds = 3
 protocol = "{protocol}"
 [cluster]
 brokers = 3
+racks = 3
 config = {{ {config} }}
 {cluster}
 [[topics]]
@@ -82,8 +83,8 @@ LACKING = {
 """What is refused, and a scenario that asks for it."""
 
 FAULTS = {
-    "power_loss": "broker = 1", "disk_loss": "broker = 1", "isolation": "broker = 1", "remote_storage_outage": "",
-    "slow_remote_storage": "bytes_per_second = 5000", "remote_metadata_lag": "lag_rounds = 1",
+    "power_loss": "broker = 1", "disk_loss": "broker = 1", "isolation": "broker = 1", "rack_isolation": 'rack = "0"',
+    "remote_storage_outage": "", "slow_remote_storage": "bytes_per_second = 5000", "remote_metadata_lag": "lag_rounds = 1",
 }  # fmt: skip
 OF_TOPICS = {"unclean.leader.election.enable": "true", "remote.copy.lag.ms": "3000", "remote.copy.lag.bytes": "3000"}
 OF_CLUSTERS = {

@@ -55,7 +55,9 @@ def faults_of(scenario: Scenario) -> list[tuple[Any, ...]]:
         ("broker", "power_loss", [[("power_loss", b, None, None, None)] for b in (1, 2, 3, 4)]),
         ("rack", "broker_crash", [[("rack_loss", None, None, r, None)] for r in ("0", "1")]),
         ("rack", "power_loss", [[("rack_loss", None, None, r, True)] for r in ("0", "1")]),
-        ("rack", "isolation", [[("isolation", b, None, None, None) for b in of] for of in ((1, 3), (2, 4))]),
+        ("rack", "isolation", [[("rack_isolation", None, None, r, None)] for r in ("0", "1")]),
+        ("rack", "rack_isolation", [[("rack_isolation", None, None, r, None)] for r in ("0", "1")]),
+        ("rack", "broker_pause", [[("broker_pause", b, None, None, None) for b in of] for of in ((1, 3), (2, 4))]),
         (
             "pair",
             "disk_loss",

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from emulator.faults.kinds import FaultRow
+from emulator.faults.kinds import RACK_KINDS, FaultRow
 
 CRASHES = ("broker_crash", "rack_loss")
 DEAD_KINDS = (*CRASHES, "power_loss", "disk_loss", "controlled_shutdown")
-AWAY_KINDS = (*DEAD_KINDS, "broker_pause", "isolation")
+AWAY_KINDS = (*DEAD_KINDS, "broker_pause", "isolation", "rack_isolation")
 """Faults that take a bookie down or out of sight."""
 SLOW_BOOKIE = "slow_bookie"
 STORE_OUTAGES = ("metadata_store_outage", "controller_loss")
@@ -123,7 +123,7 @@ def faults_by_bookie(faults: Sequence[FaultRow], bookies: Iterable[tuple[int, st
         if rack is not None:
             of_rack[rack].append(bookie)
     for fault in faults:
-        if fault.kind == "rack_loss":
+        if fault.kind in RACK_KINDS:
             for bookie in of_rack.get(str(fault.rack), []):
                 own[bookie].append(fault)
         elif fault.broker is not None and fault.kind in AWAY_KINDS:
@@ -158,7 +158,7 @@ def _follow(
         state = BookieState(
             dead=dead,
             paused=paused,
-            silent=paused or any(f.kind == "isolation" and f.clients for f in held if cut),
+            silent=paused or any(f.of_broker == "isolation" and f.clients for f in held if cut),
             registered=not dead and not session_ended,
             crashed=dead and not before.dead and not clean,
             stopped=clean,

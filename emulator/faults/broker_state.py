@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from emulator.faults.kinds import (
@@ -35,6 +35,7 @@ class BrokerState(NamedTuple):
     power_loss: bool = False
     disk_loss: bool = False
     clients_cut: bool = False
+    island: str | None = None
     moment: int | None = None
 
     @property
@@ -50,12 +51,16 @@ class BrokerState(NamedTuple):
 
 
 class Holding(NamedTuple):
-    """What holds on the broker itself: rank of the strongest dead fault (None: none), pause, isolation."""
+    """What holds on the broker itself: rank of the strongest dead fault (None: none), pause, isolation.
+
+    `island`: the rack with which it is cut off, if nothing else cuts it off.
+    """
 
     dead_rank: int | None = None
     pause: bool = False
     isolation: bool = False
     clients_cut: bool = False
+    island: str | None = None
 
     @property
     def nothing(self) -> bool:
@@ -68,7 +73,7 @@ def broker_states(
 ) -> Steps[BrokerState]:
     """Runs the state machine over [0, rounds), visiting only the rounds in which something may change.
 
-    `own`: the dead, pause and isolation faults of the broker, rack_loss included; `controller_up` of the cluster.
+    `own`: the dead, pause and isolation faults of the broker, those of its rack included; `controller_up` of the cluster.
     Neighbours differ, or the latter has a marker.
     Source: docs/kafka_rounds.md, "What the faults say of a broker".
     """
@@ -147,6 +152,7 @@ def _next_state(
         power_loss=POWER_LOSS_RANK in starting,
         disk_loss=DISK_LOSS_RANK in starting,
         clients_cut=holding.clients_cut,
+        island=holding.island if isolated else None,
         moment=None if not offline else before.moment if before.offline else moment,
     )
     if not unheard:
@@ -173,12 +179,20 @@ def _moments_of_stops(own: Sequence[Interval[FaultRow]]) -> dict[int, int]:
 
 
 def _holding(rows: Collection[FaultRow]) -> Holding:
+    isolations = [row for row in rows if row.rank == ISOLATION_RANK]
     return Holding(
         min((row.rank for row in rows if row.rank <= SHUTDOWN_RANK), default=None),
         any(row.rank == PAUSE_RANK for row in rows),
-        any(row.rank == ISOLATION_RANK for row in rows),
-        any(row.rank == ISOLATION_RANK and row.clients for row in rows),
+        bool(isolations),
+        any(row.clients for row in isolations),
+        island_of(isolations),
     )
+
+
+def island_of(isolations: Iterable[FaultRow]) -> str | None:
+    """The rack with which a broker is cut off by these faults; None if one of them, or none, cuts it off."""
+    racks = {str(row.rack) if row.kind == "rack_isolation" else None for row in isolations}
+    return racks.pop() if len(racks) == 1 else None
 
 
 class _Visits:

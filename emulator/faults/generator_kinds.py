@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from emulator.faults.kinds import BROKER_STATE_KINDS
+from emulator.faults.kinds import BROKER_STATE_KINDS, RACK_KINDS
 from emulator.scenario.durations import why_no_time
 
 Brokers = Sequence[tuple[int, str | None]]
@@ -54,7 +54,7 @@ _RATES = (
     Parameter("duration_rounds_max", "int", "greatest of uniform durations; the min with only a min", minimum=1),
     Parameter("from_round", "int", "first round with faults", default=0, minimum=0),
     Parameter("to_round", "int", "all faults are over by then; default: the end of the run", minimum=0),
-    Parameter("clients", "bool", "isolation only: cut off from clients too", default=False),
+    Parameter("clients", "bool", "isolation and rack_isolation only: cut off from clients too", default=False),
 )  # fmt: skip
 _MOMENTS = Parameter("moments", "bool", "faults that kill a broker have a drawn moment", default=False)
 _BROKERS = Parameter("brokers", "int_list", "only these brokers; default: all")
@@ -78,9 +78,9 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
                 Parameter(
                     "fault",
                     "str",
-                    "kind of the rows: rack_loss, one a rack; else one for each of its brokers",
+                    "kind of the rows: rack_loss and rack_isolation, one a rack; else one for each of its brokers",
                     default="rack_loss",
-                    allowed=("rack_loss", *BROKER_STATE_KINDS),
+                    allowed=(*RACK_KINDS, *BROKER_STATE_KINDS),
                 ),
                 *_RATES,
                 _MOMENTS,

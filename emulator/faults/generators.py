@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.faults.generator_kinds import DEFAULT_MEAN_DURATION_ROUNDS, GENERATORS, Brokers, parameter_problems
-from emulator.faults.kinds import FAULT_KINDS, FAULT_SCHEMA
+from emulator.faults.kinds import FAULT_KINDS, FAULT_SCHEMA, RACK_KINDS
 
 
 class _Row(NamedTuple):
@@ -49,7 +49,7 @@ def generate(kind: str, params: Mapping[str, Any], brokers: Brokers, rounds: int
         "broker": [row.broker for row in rows],
         "rack": [row.rack for row in rows],
         "name": [settings["name"]] * len(rows),
-        "clients": [clients if row.kind == "isolation" else None for row in rows],
+        "clients": [clients if "clients" in FAULT_KINDS[row.kind].optional else None for row in rows],
         "moment": [row.moment if "moment" in FAULT_KINDS[row.kind].optional else None for row in rows],
     }
     absent = [None] * len(rows)
@@ -73,7 +73,7 @@ def _draw_rack_outages(settings: Mapping[str, Any], brokers: Brokers, rounds: in
     order = 0
     for rack in settings["racks"] or of_rack:
         hit: list[tuple[int | None, str | None]] = [(broker, None) for broker in of_rack[rack]]
-        if settings["fault"] == "rack_loss":
+        if settings["fault"] in RACK_KINDS:
             hit = [(None, rack)]
         outages = _outages(settings, rounds, [seed, crc32(settings["fault"].encode()), 1, crc32(rack.encode())])
         for from_round, to_round, moment in outages:

@@ -73,6 +73,12 @@ FAULT_KINDS: Mapping[str, FaultKind] = MappingProxyType(
             ("broker",),
             ("clients",),
         ),
+        "rack_isolation": FaultKind(
+            "the network around the rack is cut: isolation of each of its brokers, which still reach each other",
+            ISOLATION_RANK,
+            ("rack",),
+            ("clients",),
+        ),
         "link_cut": FaultKind("messages between two brokers are dropped", LINK_CUT_RANK, ("broker", "peer"), ("direction",)),
         "slow_link": FaultKind(
             "the link between two brokers (without peer: all links of the broker) is slow, or its round trip long",
@@ -123,6 +129,9 @@ BROKER_STATE_KINDS: tuple[str, ...] = (
 )
 """Kinds that take one broker down or out of sight and need no more than its id."""
 
+RACK_KINDS: tuple[str, ...] = ("rack_loss", "rack_isolation")
+"""Kinds that strike every broker of a rack."""
+
 
 class FaultRow(NamedTuple):
     """One row of a fault table, its interval cut to the run's rounds; `moment` in MOMENTS of its first one, or NOT_GIVEN."""
@@ -150,6 +159,8 @@ class FaultRow(NamedTuple):
     @property
     def of_broker(self) -> str:
         """What it is for each broker that it strikes: a rack without power is a power_loss of its brokers."""
+        if self.kind == "rack_isolation":
+            return "isolation"
         return "power_loss" if self.kind == "rack_loss" and self.power else self.kind
 
 

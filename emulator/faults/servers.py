@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from emulator.faults.bookies import DEAD_KINDS, faults_by_bookie
+from emulator.faults.broker_state import island_of
 from emulator.faults.kinds import FaultRow
 
 NO_FAULT = -1
@@ -17,7 +18,7 @@ class ServerState(NamedTuple):
 
     `clients_cut`: clients don't reach it, though it runs. `no_power`: it is down with its machine, which closes no connection.
     `cause`: fault_id of the strongest fault in force on it, a link cut at either end being the weakest, else of the last that
-    was.
+    was. `island`: the rack with which it is isolated, if nothing else isolates it.
     """
 
     down: bool = False
@@ -28,6 +29,7 @@ class ServerState(NamedTuple):
     power_lost: bool = False
     disk_lost: bool = False
     cause: int = NO_FAULT
+    island: str | None = None
 
 
 def server_states(
@@ -55,11 +57,12 @@ def _follow(own: Sequence[FaultRow], rounds: int) -> list[tuple[int, ServerState
             down=bool(kinds & set(DEAD_KINDS)),
             paused="broker_pause" in kinds,
             isolated="isolation" in kinds,
-            clients_cut=any(f.kind == "isolation" and f.clients for f in held),
+            clients_cut=any(f.of_broker == "isolation" and f.clients for f in held),
             no_power="power_loss" in kinds,
             power_lost="power_loss" in begun,
             disk_lost="disk_loss" in begun,
             cause=cause,
+            island=island_of(f for f in held if f.of_broker == "isolation"),
         )
         if not steps or steps[-1][1] != state or state.power_lost or state.disk_lost:
             steps.append((edge, state))

@@ -6,16 +6,16 @@ controller comes or goes, one round later, and where a session ends; the cost is
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from emulator.faults.broker_state import BrokerState, broker_states
-from emulator.faults.kinds import ISOLATION_RANK, FaultRow, microseconds, read_fault_rows
+from emulator.faults.kinds import ISOLATION_RANK, RACK_KINDS, FaultRow, microseconds, read_fault_rows
 from emulator.faults.steps import Interval, Steps, append_step, one_round_later, sweep, walk
 
 StalePartition = tuple[str | None, int | None, int | None]  # (topic glob, partition, lag_rounds), null for all or no news
@@ -33,12 +33,13 @@ class BrokerSegment:
 
     Markers (waking, fence_now, unfence_now, returning, restarted, unclean_restart, clean_stop, power_loss, disk_loss)
     are true only in segments of one round. `stopped_cleanly`: offline after a controlled shutdown that nothing spoilt.
-    `fenced` is the state after this round's fencing and unfencing. `drop_to`: sorted
-    brokers that this broker's messages do not reach. `slow_to`: (peer, bytes per second) for messages to the peer,
-    sorted by peer; `far_to`: likewise (peer, microseconds of a fetch's round trip). `stale` and `stale_before`: what
-    stale_metadata covers in this round and in the one before, sorted. `moment`: of an offline broker that a fault killed, when
-    in its first offline round it stopped (FaultRow.moment); else None. `cause`: fault_id of the strongest fault in force, else of
-    the last that was, -1 before the first.
+    `fenced` is the state after this round's fencing and unfencing. `island`: of an isolated broker the rack with which it is
+    cut off, if no other isolation holds on it: two of one island reach each other. `drop_to`: sorted brokers that this broker's
+    messages do not reach. `slow_to`: (peer, bytes per second) for messages to the peer, sorted by peer; `far_to`: likewise
+    (peer, microseconds of a fetch's round trip). `stale` and `stale_before`: what stale_metadata covers in this round and in
+    the one before, sorted. `moment`: of an offline broker that a fault killed, when in its first offline round it stopped
+    (FaultRow.moment); else None. `cause`: fault_id of the strongest fault in force, else of the last that was, -1 before the
+    first.
     """
 
     from_round: int
@@ -58,6 +59,7 @@ class BrokerSegment:
     power_loss: bool
     disk_loss: bool
     clients_cut: bool
+    island: str | None
     moment: int | None
     controller_up: bool
     drop_to: tuple[int, ...]
@@ -86,7 +88,8 @@ def broker_timelines(
 
     Every isolation shows in the `drop_to` of all other brokers, so that segments grow with isolations x brokers. With
     `isolation_in_drop_to=False` it holds link cuts only, and the reader drops what an `isolated` broker sends or is
-    sent: the same facts, at a cost of the faults alone. A slow_link without a peer touches every broker as well.
+    sent, but for messages within an `island`: the same facts, at a cost of the faults alone. A slow_link without a peer
+    touches every broker as well.
 
     Choices where the definitions leave one:
     * A controlled shutdown is overridden by a stronger fault that starts in the same round: no clean stop, no fence.
@@ -96,9 +99,9 @@ def broker_timelines(
       A broker that is heard again while the controller is down stays as it was, fenced or not.
     * `isolated` and `drop_to` leave out offline brokers; `clients_cut` follows its faults alone.
     * Of several faults that kill a broker in one round the earliest moment is when it stops; one without is before all others.
-    * link_cut and slow_link are causes at both of their ends, isolation at its own broker only, controller_loss at
+    * link_cut and slow_link are causes at both of their ends, isolation at its own brokers only, controller_loss at
       every broker. slow_link and slow_disk tie. Remote-storage kinds and open_transaction say nothing of a broker.
-    * stale_metadata without a broker covers every broker. rack_loss of a rack without brokers touches none. slow_link
+    * stale_metadata without a broker covers every broker. Faults of a rack without brokers touch none. slow_link
       without a peer slows all links of its broker. A link of a broker to itself is none.
     """
     if session_timeout_rounds < 1:
@@ -114,7 +117,7 @@ def broker_timelines(
         broker: broker_states(own, controller_up, rounds, session_timeout_rounds) if own else of_nobody
         for broker, own in ((broker, grouped.of_broker[broker].own) for broker, _ in brokers)
     }
-    isolated_brokers = _isolated_brokers(states) if isolation_in_drop_to else [(0, ())]
+    isolated_brokers = _isolated_brokers(states) if isolation_in_drop_to else [(0, {})]
     all_brokers = tuple(sorted(states)) if isolation_in_drop_to else None
     timelines: dict[int, list[BrokerSegment]] = {}
     untouched: list[BrokerSegment] | None = None
@@ -203,7 +206,7 @@ def _group(rows: Iterable[FaultRow], brokers: Sequence[tuple[int, str | None]]) 
 def _place(grouped: _Grouped, row: FaultRow, of_rack: Mapping[str, Sequence[int]]) -> None:
     start, end = row.from_round, row.to_round
     if row.rank <= ISOLATION_RANK:
-        for broker in of_rack.get(str(row.rack), ()) if row.kind == "rack_loss" else (row.broker,):
+        for broker in of_rack.get(str(row.rack), ()) if row.kind in RACK_KINDS else (row.broker,):
             grouped.touching(broker, row).own.append((start, end, row))
     elif row.kind in ("link_cut", "slow_link"):
         _place_link(grouped, row)
@@ -263,24 +266,23 @@ def _by_peer(links: Collection[tuple[int, int]], worse: Callable[[int, int], int
     return tuple(sorted(worst.values()))
 
 
-def _isolated_brokers(states: Mapping[int, Steps[BrokerState]]) -> Steps[tuple[int, ...]]:
-    """The sorted brokers that are isolated, cluster-wide."""
-    changes: defaultdict[int, list[tuple[int, bool]]] = defaultdict(list)
+def _isolated_brokers(states: Mapping[int, Steps[BrokerState]]) -> Steps[dict[int, str | None]]:
+    """The islands of the brokers that are isolated, cluster-wide."""
+    changes: defaultdict[int, list[tuple[int, BrokerState]]] = defaultdict(list)
     for broker, steps in states.items():
-        was_isolated = False
+        before = BrokerState()
         for round_, state in steps:
-            if state.isolated != was_isolated:
-                was_isolated = state.isolated
-                changes[round_].append((broker, was_isolated))
-    isolated: list[int] = []
-    steps_of_all: Steps[tuple[int, ...]] = [(0, ())]
+            if (state.isolated, state.island) != (before.isolated, before.island):
+                changes[round_].append((broker, state))
+            before = state
+    isolated: dict[int, str | None] = {}
+    steps_of_all: Steps[dict[int, str | None]] = [(0, {})]
     for round_ in sorted(changes):
-        for broker, is_isolated in changes[round_]:
-            if is_isolated:
-                insort(isolated, broker)
-            else:
-                del isolated[bisect_left(isolated, broker)]
-        append_step(steps_of_all, round_, tuple(isolated))
+        for broker, state in changes[round_]:
+            isolated.pop(broker, None)
+            if state.isolated:
+                isolated[broker] = state.island
+        append_step(steps_of_all, round_, dict(isolated))
     return steps_of_all
 
 
@@ -298,7 +300,7 @@ def _segments(
             cause = strongest
         elif controller_loss != NO_FAULT:
             cause = controller_loss
-        drop_to = others if state.isolated and others is not None else _union(cuts, isolated)
+        drop_to = cuts if others is None else tuple(_dropped(state, set(cuts), isolated, others))
         facts_now = (*state, controller_loss == NO_FAULT, drop_to, slow, far, disk, stale, stale_before, cause)
         if facts_now != facts or state.has_marker:
             if facts:
@@ -308,10 +310,12 @@ def _segments(
     return segments
 
 
-def _union(cuts: tuple[int, ...], isolated: tuple[int, ...]) -> tuple[int, ...]:
-    if not cuts:
-        return isolated
-    return tuple(sorted({*cuts, *isolated})) if isolated else cuts
+def _dropped(state: BrokerState, cuts: Set[int], isolated: Mapping[int, str | None], others: Iterable[int]) -> Iterator[int]:
+    """Those of the others that a broker's messages do not reach."""
+    for other in others:
+        are_mates = state.island is not None and isolated.get(other) == state.island
+        if other in cuts or ((state.isolated or other in isolated) and not are_mates):
+            yield other
 
 
 def _without(sorted_brokers: tuple[int, ...], broker: int) -> tuple[int, ...]:

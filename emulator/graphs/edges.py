@@ -96,7 +96,7 @@ def _stands_in(cluster: Placed) -> Iterator[tuple[object, ...]]:
 
 
 def _link_cuts(source: Source, scenario_id: int) -> Iterator[tuple[object, ...]]:
-    """Of each link cut, the directions that it cuts; an isolation cuts none by name: table `islands` has it."""
+    """Of each link cut, the directions that it cuts; isolations cut none by name: table `islands` has them."""
     scenario = next(each for each in source.scenarios if each.scenario_id == scenario_id)
     for fault in read_fault_rows(scenario.faults, scenario.rounds):
         if fault.kind != "link_cut":

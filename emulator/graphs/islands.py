@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -19,8 +20,8 @@ TOGETHER = 1_000_000
 def island_rows(scenario: Scenario, graphs: Graphs) -> Iterator[tuple[Any, ...]]:
     """Yields the rows of table `islands`, by rounds and lowest broker id; rounds in which nothing changes are one range.
 
-    A broker that is offline or paused is on no island; an isolated one is one by itself. Two brokers reach each other where
-    messages go both ways, since a fetch is an answer too.
+    A broker that is offline or paused is on no island; an isolated one is one by itself, or with those of its rack. Two brokers
+    reach each other where messages go both ways, since a fetch is an answer too.
     """
     timelines = broker_timelines(
         scenario.faults,
@@ -82,21 +83,35 @@ def _answered(together: Sequence[tuple[int, _Question]], graphs: Graphs) -> Iter
 
 
 class _Question:
-    """Who reaches whom in one period. Whoever has no cut link reaches everybody: one of them stands for all, `whole`."""
+    """Who reaches whom in one period.
+
+    Of brokers that no isolation keeps apart, whoever has no cut link reaches all: one of these stands for them, in `whole`.
+    """
 
     def __init__(self, here: Mapping[int, BrokerSegment]) -> None:
         running = sorted(broker for broker, segment in here.items() if not (segment.offline or segment.paused))
-        joined = [broker for broker in running if not here[broker].isolated]
-        cut = {frozenset((broker, peer)) for broker in joined for peer in here[broker].drop_to}
+        cut = {frozenset((broker, peer)) for broker in running for peer in here[broker].drop_to}
         touched = {broker for pair in cut for broker in pair}
-        self.alone = [(broker,) for broker in running if here[broker].isolated]
-        self.whole = [broker for broker in joined if broker not in touched]
-        self.asked = sorted([*(broker for broker in joined if broker in touched), *self.whole[:1]])
-        edges = [pair for pair in combinations(self.asked, 2) if frozenset(pair) not in cut]
+        self.alone: list[Group] = []
+        together: defaultdict[str | None, list[int]] = defaultdict(list)
+        for broker in running:
+            if here[broker].isolated and here[broker].island is None:
+                self.alone.append((broker,))
+            else:
+                together[here[broker].island].append(broker)
+        self.whole: dict[int, list[int]] = {}
+        asked: list[int] = []
+        edges: list[tuple[int, int]] = []
+        for joined in together.values():
+            whole = [broker for broker in joined if broker not in touched]
+            here_asked = sorted([*(broker for broker in joined if broker in touched), *whole[:1]])
+            edges += [pair for pair in combinations(here_asked, 2) if frozenset(pair) not in cut]
+            asked += here_asked
+            self.whole |= dict.fromkeys(whole[:1], whole)
+        self.asked = sorted(asked)
         self.edges = np.array(edges, np.int64).reshape(-1, 2)
 
     def islands(self, groups: Sequence[Group]) -> list[Group]:
         """Returns all islands, from those of `asked`."""
-        whole = self.whole
-        full = [tuple(sorted({*group, *(whole if whole and whole[0] in group else ())})) for group in groups]
+        full = [tuple(sorted({member for broker in group for member in self.whole.get(broker, [broker])})) for group in groups]
         return sorted([*full, *self.alone])

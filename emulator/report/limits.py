@@ -56,7 +56,9 @@ def limits(scenario: Row, faults: Iterable[Row], run: Run | None) -> Iterator[st
 
 
 def _kind(fault: Row) -> str:
-    """What a fault is to its brokers: a rack may lose its power."""
+    """What a fault is to its brokers: a rack may lose its power, or be cut off."""
+    if fault["kind"] == "rack_isolation":
+        return "isolation"
     return "power_loss" if fault.get("power") else str(fault["kind"])
 
 

@@ -27,8 +27,8 @@ UNUSED_OF_CLUSTER = (
 """Likewise keys of the cluster."""
 
 FAULTS_OF_GROUPS = (
-    "disk_loss", "power_loss", "broker_crash", "rack_loss", "controlled_shutdown", "broker_pause", "isolation", "link_cut",
-    "controller_loss", "slow_link",
+    "disk_loss", "power_loss", "broker_crash", "rack_loss", "controlled_shutdown", "broker_pause", "isolation",
+    "rack_isolation", "link_cut", "controller_loss", "slow_link",
 )  # fmt: skip
 """Kinds of faults that groups know; controller_loss is about who is outside the group, an elector."""
 

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from emulator.errors import InputError, did_you_mean, listing, quoted
-from emulator.faults.kinds import FAULT_KINDS, FAULT_SCHEMA
+from emulator.faults.kinds import FAULT_KINDS, FAULT_SCHEMA, RACK_KINDS
 from emulator.scenario.both_systems import own_rows
 from emulator.scenario.clusters import ELR_FEATURE
 from emulator.scenario.configs import KEYS
@@ -39,8 +39,14 @@ OF_VARIANT, OF_FAULT, OF_SETTINGS, OF_SEED = "sweep.variant", "sweep.fault", "sw
 
 OF_BROKERS = tuple(name for name, kind in FAULT_KINDS.items() if "broker" in kind.required and "peer" not in kind.required)
 OF_PAIRS = (*OF_BROKERS, *(name for name, kind in FAULT_KINDS.items() if "peer" in (*kind.required, *kind.optional)))
-IN_RACKS = {"rack_loss": None, "broker_crash": None, "power_loss": True}
-"""Kinds of which a rack has one row: rack_loss, with this `power`."""
+IN_RACKS: Mapping[str, Mapping[str, Any]] = {
+    "rack_loss": {"kind": "rack_loss"},
+    "broker_crash": {"kind": "rack_loss"},
+    "power_loss": {"kind": "rack_loss", "power": True},
+    "rack_isolation": {"kind": "rack_isolation"},
+    "isolation": {"kind": "rack_isolation"},
+}
+"""Kinds of which a rack has one row, and what they are of a rack."""
 
 OTHER_SETTINGS = ("protocol", "acks", ELR_FEATURE)
 SETTINGS = (*OTHER_SETTINGS, *(name for name, key in KEYS.items() if key.effect), *LEDGER_KEYS, *GROUP_KEYS)
@@ -255,7 +261,7 @@ def _struck(places: Places, at: int, sweep: SweepShape, brokers: Sequence[Broker
     for key in ("broker", "peer", "rack"):
         if key in given:
             raise places.error((*here, key), "the sweep says which", f"a fault without {key}")
-    allowed = {"broker": OF_BROKERS, "rack": ("rack_loss", *OF_BROKERS), "pair": OF_PAIRS}[str(sweep.each)]
+    allowed = {"broker": OF_BROKERS, "rack": (*RACK_KINDS, *OF_BROKERS), "pair": OF_PAIRS}[str(sweep.each)]
     if kind not in allowed:
         problem = f"{quoted(kind)} is no fault of a {sweep.each}{did_you_mean(kind, allowed)}"
         raise places.error((*here, "kind"), problem, listing(dict.fromkeys(allowed)))
@@ -279,8 +285,7 @@ def _of_pair(given: Mapping[str, Any], one: int, other: int) -> tuple[Mapping[st
 def _of_rack(given: Mapping[str, Any], rack: str, brokers: Sequence[Broker]) -> tuple[Mapping[str, Any], ...]:
     kind = given["kind"]
     if kind in IN_RACKS:
-        power = {"power": True} if IN_RACKS[kind] else {}
-        return ({**given, **power, "kind": "rack_loss", "rack": rack},)
+        return ({**given, **IN_RACKS[kind], "rack": rack},)
     return tuple({**given, "broker": broker.id} for broker in brokers if broker.rack == rack)
 
 

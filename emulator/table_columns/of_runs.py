@@ -50,7 +50,7 @@ RUNS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("broker", INT, "broker id; null: not about one broker", True),
         Column("peer", INT, "broker id at the other end of the link; null: no link fault", True),
         Column("direction", TEXT, "both, out or in, seen from broker; null: no link fault", True),
-        Column("rack", TEXT, "rack lost; null: not about a rack", True),
+        Column("rack", TEXT, "rack that the fault strikes; null: not about a rack", True),
         Column("topic", TEXT, "topic concerned; null: all", True),
         Column("partition", INT, "partition concerned; null: all", True),
         Column("bytes_per_second", LONG, "bytes per second left by a slow link, disk or remote store; null: no such fault", True),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulator.faults.bookies import CRASHES, BookieTimeline, bookie_timelines, store_outages
+from emulator.faults.bookies import CRASHES, BookieTimeline, bookie_causes, bookie_timelines, store_outages
 from emulator.faults.kinds import FAULT_KINDS, FaultRow
 from emulator.scenario import load_run
 from tests.reference.bookkeeper import status
@@ -90,6 +90,23 @@ def test_bookies_round_by_round(seed: int) -> None:
         up = ups.get(round_, up)
         assert up == (round_ not in outages)
     assert set(CRASHES) == {"broker_crash", "rack_loss"}
+
+
+@pytest.mark.parametrize("clients", [False, True])
+def test_a_rack_that_is_cut_off_is_an_isolation_of_each_bookie(clients: bool) -> None:
+    """Bookies ask each other nothing. A session of four rounds ends in round 9; broker 3 is in another rack."""
+    span = {"from_round": 5, "to_round": 12, "clients": clients}
+    bookies = [(1, "a"), (2, "a"), (3, "b")]
+    other = {"kind": "broker_crash", "broker": 2, "from_round": 8, "to_round": 10}
+    racks = [row_of(0, {"kind": "rack_isolation", "rack": "a", **span}), row_of(1, other)]
+    each = [row_of(bookie, {"kind": "isolation", "broker": bookie, **span}) for bookie in (1, 2)]
+    found = bookie_timelines(racks, bookies, ROUNDS, 4)
+    assert found == bookie_timelines([*each, row_of(3, other)], bookies, ROUNDS, 4)
+    assert found.keys() == {1, 2}
+    told = [state_at(found[1], round_) for round_ in range(4, 13)]
+    assert [silent for _, _, silent, *_ in told] == [False, *[clients] * 7, False]
+    assert [registered for _, _, _, registered, *_ in told] == [True] * 5 + [False] * 3 + [True]
+    assert bookie_causes(racks, bookies, ROUNDS) == {1: [(5, 0)], 2: [(5, 0), (8, 1), (10, 0)]}
 
 
 def assignment_of(text: str, folder: Path) -> np.ndarray:

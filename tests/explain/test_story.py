@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from emulator.explain.faults import fault_line, fault_words
 from emulator.explain.fetches import appended, messages
 from emulator.explain.history import History
 from emulator.explain.rows import PartitionRows
@@ -30,6 +31,14 @@ def test_every_round_is_told_of_once(rows: PartitionRows) -> None:
         for round_ in ([part.round] if isinstance(part, Moment) else range(part.first, part.last + 1))
     ]
     assert rounds == list(range(rows.scenario["rounds"]))
+
+
+def test_a_rack_that_is_cut_off_stands_in_the_margins_of_its_brokers() -> None:
+    """Brokers 1 and 2 of the cluster are in racks a and b, 3 is in none."""
+    cut = fault(0, "rack_isolation", 4, 10, rack="a")
+    assert History(replace(ZOMBIE, faults=[cut])).faults[0].brokers == (1,)
+    assert fault_line(cut, ZOMBIE.scenario) == "0: rack_isolation of rack a, round 4 to round 9 (2 to 5 s)"
+    assert fault_words(cut, seen_from=1) == "rack_isolation"
 
 
 def test_quiet_rounds_are_summed_up() -> None:

@@ -121,6 +121,15 @@ def test_rack_outages_by_name_and_within_rounds() -> None:
     assert all(2000 <= row["from_round"] < row["to_round"] <= 3000 for row in rows)
 
 
+def test_racks_that_are_cut_off_are_rows_of_racks() -> None:
+    params = {"mtbf_rounds": 900, "mean_duration_rounds": 100, "fault": "rack_isolation", "moments": True}
+    rows = generate("rack_outages", params, [*BROKERS, (99, None)], ROUNDS, 3).to_pylist()
+    assert {(row["kind"], row["broker"], row["clients"], row["moment"]) for row in rows} == {("rack_isolation", None, None, None)}
+    assert {row["rack"] for row in rows} == {"rack-0", "rack-1", "rack-2"}
+    from_clients = generate("rack_outages", params | {"clients": True}, BROKERS, ROUNDS, 3).to_pylist()
+    assert from_clients == [row | {"clients": True} for row in rows]
+
+
 @pytest.mark.parametrize("pause", [0, 7])
 def test_rolling_restart_never_overlaps(pause: int) -> None:
     params = {"from_round": 50, "down_rounds": 20, "pause_between_rounds": pause}

@@ -13,9 +13,11 @@ import pytest
 
 from emulator.faults import FAULT_KINDS, FAULT_SCHEMA, BrokerSegment, broker_timelines
 
-from .naive_timeline import naive_timelines, rack_mates
+from .naive_timeline import naive_timelines
 
 FIELDS = [field.name for field in fields(BrokerSegment) if field.name not in ("from_round", "to_round")]
+DEFINED = [name for name in FIELDS if name != "island"]
+"""Fields that the definitions have, round by round; what an island is to them shows in `drop_to`."""
 MARKERS = (
     "waking",
     "fence_now",
@@ -59,6 +61,8 @@ def random_fault(rng: random.Random, brokers: list[int], rounds: int, kinds: tup
         row["broker"] = None
     elif kind == "rack_loss":
         row.update(broker=None, rack=rng.choice(("a", "b")), power=rng.choice((None, False, True)))
+    elif kind == "rack_isolation":
+        row.update(broker=None, rack=rng.choice(("a", "b")), clients=rng.choice((None, False, True)))
     elif kind in ("link_cut", "slow_link"):
         row.update(peer=rng.choice(brokers), direction=rng.choice((None, "both", "out", "in")))
     elif kind == "isolation":
@@ -80,13 +84,13 @@ def random_fault(rng: random.Random, brokers: list[int], rounds: int, kinds: tup
     return row
 
 
-def random_case(seed: int) -> tuple[pa.Table, list[tuple[int, str | None]], int, int]:
+def random_case(seed: int, kinds: tuple[str, ...] = ALL_KINDS) -> tuple[pa.Table, list[tuple[int, str | None]], int, int]:
     rng = random.Random(seed)
     rounds = rng.choice((1, 2, 12, 25, 40))
     broker_ids = rng.sample(range(10), rng.choice((1, 1, 2, 3)))
     brokers = [(broker, rng.choice(("a", "b", None))) for broker in broker_ids]
     # Half of the cases are dense in what drives the state machine.
-    kinds = ALL_KINDS if seed % 2 else (*OWN_KINDS, "controller_loss")
+    kinds = kinds if seed % 2 else (*OWN_KINDS, "controller_loss")
     rows = [random_fault(rng, broker_ids, rounds, kinds) for _ in range(rng.randrange(9))]
     if len(rows) >= 2 and rng.random() < 0.5:
         rows[1]["from_round"] = rows[0]["to_round"]  # no gap
@@ -139,17 +143,20 @@ def test_sweep_equals_definitions_on_random_faults(block: int) -> None:
         assert list(timelines) == [broker for broker, _ in brokers]
         for broker, segments in timelines.items():
             assert_well_formed(segments, rounds)
-            for round_, (got, want) in enumerate(zip(by_round(segments), expected[broker], strict=True)):
+            for round_, (said, known) in enumerate(zip(by_round(segments), expected[broker], strict=True)):
+                got, want = ({name: of_round[name] for name in DEFINED} for of_round in (said, known))
                 assert got == want, f"seed {seed}, broker {broker}, round {round_}: {faults.to_pylist()}"
-                reached.update(name for name in FIELDS if got[name])
+                reached.update(name for name in DEFINED if got[name])
                 reached.update([f"moment {got['moment']}"])
     moments = {f"moment {moment}" for moment in (None, -1, 0, 250_000, 500_000, 1_000_000)}
-    assert {*FIELDS, *moments} == set(reached), "every field is set in some round"
+    assert {*DEFINED, *moments} == set(reached), "every field is set in some round"
 
 
 def test_isolation_is_left_out_of_drop_to_on_request() -> None:
+    islands = 0
     for seed in range(1, 600, 2):
-        faults, brokers, rounds, session_timeout_rounds = random_case(seed)
+        kinds = (*ALL_KINDS, "rack_isolation", "rack_isolation", "isolation")
+        faults, brokers, rounds, session_timeout_rounds = random_case(seed, kinds)
         full = broker_timelines(faults, brokers, rounds, session_timeout_rounds)
         lean = broker_timelines(faults, brokers, rounds, session_timeout_rounds, isolation_in_drop_to=False)
         said = {broker: by_round(segments) for broker, segments in lean.items()}
@@ -158,10 +165,12 @@ def test_isolation_is_left_out_of_drop_to_on_request() -> None:
             assert_well_formed(lean[broker], rounds)
             for round_, want in enumerate(by_round(segments)):
                 got = dict(said[broker][round_])
-                mates = {peer for one, peer in rack_mates(rows, brokers, round_) if one == broker}
-                cut_off = {peer for peer in said if got["isolated"] or said[peer][round_]["isolated"]} - {broker} - mates
+                mates = {peer for peer in said if got["island"] is not None and said[peer][round_]["island"] == got["island"]}
+                cut_off = {peer for peer in said if got["isolated"] or said[peer][round_]["isolated"]} - mates - {broker}
                 got["drop_to"] = tuple(sorted({*got["drop_to"], *cut_off}))
                 assert got == want
+                islands += len(mates - {broker}) > 0
+    assert islands > 50
 
 
 def test_no_faults_is_one_quiet_segment() -> None:
@@ -273,6 +282,66 @@ def test_a_rack_without_power_is_a_power_loss_of_the_rack() -> None:
     assert rack[1] == each[1]
     assert rack[2] == each[2]
     assert [replace(segment, cause=0) for segment in each[3]] == [replace(segment, cause=0) for segment in rack[3]]
+
+
+RACKS = [(1, "a"), (2, "b"), (3, "a"), (4, "a"), (5, "b")]
+
+
+def test_a_rack_that_is_cut_off_keeps_its_own_links() -> None:
+    """Rounds 3 to 5; in round 4 broker 4 is isolated by itself, too. All else is as isolation of each of its brokers."""
+    cut = fault("rack_isolation", 3, 6, None, rack="a")
+    one = fault("isolation", 4, 5, 4, clients=True)
+    said = {broker: by_round(segments) for broker, segments in broker_timelines(fault_table(cut, one), RACKS, 9, 2).items()}
+    dropped = {broker: [of_round["drop_to"] for of_round in said[broker][2:7]] for broker in (1, 2, 4)}
+    assert dropped == {
+        1: [(), (2, 5), (2, 4, 5), (2, 5), ()],
+        2: [(), (1, 3, 4), (1, 3, 4), (1, 3, 4), ()],
+        4: [(), (2, 5), (1, 2, 3, 5), (2, 5), ()],
+    }
+    assert [of_round["island"] for of_round in said[4][2:7]] == [None, "a", None, "a", None]
+    assert {broker: rounds_of(of, "isolated") for broker, of in said.items() if rounds_of(of, "isolated")} == {
+        broker: [3, 4, 5] for broker in (1, 3, 4)
+    }
+    assert [rounds_of(said[3], name) for name in ("fence_now", "unfence_now", "waking", "clients_cut")] == [[5], [6], [6], []]
+    assert rounds_of(said[4], "clients_cut") == [4]
+    assert [of_round["cause"] for of_round in said[4]] == [-1, -1, -1, 0, 0, 0, 0, 0, 0]
+    each = broker_timelines(fault_table(*(fault("isolation", 3, 6, broker) for broker in (1, 3, 4)), one), RACKS, 9, 2)
+    others = [name for name in FIELDS if name not in ("drop_to", "island", "cause")]
+    for broker, segments in each.items():
+        assert [{name: of[name] for name in others} for of in by_round(segments)] == [
+            {name: of[name] for name in others} for of in said[broker]
+        ]
+
+
+def test_two_racks_that_are_cut_off_do_not_reach_each_other() -> None:
+    """Rack b in rounds 2 and 3, rack a from 1 on, of one fault or of two; a broker without a rack is in none of them."""
+    rows = [fault("rack_isolation", 1, 3, None, rack="a"), fault("rack_isolation", 2, 4, None, rack="b", clients=True)]
+    more = fault("rack_isolation", 2, 4, None, rack="a", clients=True)
+    said = {b: by_round(s) for b, s in broker_timelines(fault_table(*rows, more), [*RACKS, (6, None)], 5, 9).items()}
+    assert [of_round["drop_to"] for of_round in said[1]] == [(), (2, 5, 6), (2, 5, 6), (2, 5, 6), ()]
+    assert [of_round["drop_to"] for of_round in said[2]] == [(), (1, 3, 4), (1, 3, 4, 6), (1, 3, 4, 6), ()]
+    assert [of_round["drop_to"] for of_round in said[6]] == [(), (1, 3, 4), (1, 2, 3, 4, 5), (1, 2, 3, 4, 5), ()]
+    assert [rounds_of(said[broker], "clients_cut") for broker in (1, 2, 6)] == [[2, 3], [2, 3], []]
+
+
+def test_links_of_a_rack_that_is_cut_off_can_be_cut_and_its_brokers_die() -> None:
+    """A broker that died is not isolated: it is back when its rack is, and its session is over."""
+    rows = [fault("rack_isolation", 2, 20, None, rack="a"), fault("link_cut", 3, 5, 1, peer=3, direction="out")]
+    timelines = broker_timelines(fault_table(*rows, fault("broker_crash", 4, 6, 4)), RACKS, 24, 9)
+    said = {broker: by_round(segments) for broker, segments in timelines.items()}
+    assert [of_round["drop_to"] for of_round in said[1][2:7]] == [(2, 5), (2, 3, 5), (2, 3, 4, 5), (2, 4, 5), (2, 4, 5)]
+    assert [of_round["drop_to"] for of_round in said[3][2:6]] == [(2, 5), (2, 5), (2, 4, 5), (2, 4, 5)]
+    assert rounds_of(said[4], "isolated") == [2, 3]
+    assert rounds_of(said[4], "offline") == list(range(4, 20))
+    assert [rounds_of(said[4], name) for name in ("fence_now", "restarted")] == [[11], [20]]
+
+
+def test_a_rack_that_is_cut_off_costs_its_own_brokers_only() -> None:
+    brokers = [(broker, f"r{broker % 100}") for broker in range(1000)]
+    rows = [fault("rack_isolation", 10 * at, 10 * at + 5, None, rack=f"r{at}") for at in range(100)]
+    timelines = broker_timelines(fault_table(*rows), brokers, 10**9, 18, isolation_in_drop_to=False)
+    assert {len(segments) for segments in timelines.values()} == {4, 3}
+    assert {segment.drop_to for segments in timelines.values() for segment in segments} == {()}
 
 
 def test_links_by_direction_and_slowest() -> None:

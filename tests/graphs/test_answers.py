@@ -129,9 +129,10 @@ def test_communities(graphs: Graphs) -> None:
     assert [row[2] for row in community_rows(six(), graphs)] == [[1, 3], [2], [4], [5], [6]]
 
 
-def scenario(faults: list[dict[str, Any]], brokers: int = 4) -> Any:
+def scenario(faults: list[dict[str, Any]], brokers: int = 4, **of_cluster: Any) -> Any:
     topic = {"name": "t", "assignment": [[1, 2]]}
-    return scenario_of("t.toml", {"rounds": 100, "cluster": {"brokers": brokers}, "topics": [topic], "faults": faults})
+    cluster = {"brokers": brokers, **of_cluster}
+    return scenario_of("t.toml", {"rounds": 100, "cluster": cluster, "topics": [topic], "faults": faults})
 
 
 def cut(broker: int, peer: int, from_round: int, to_round: int, **more: Any) -> dict[str, Any]:
@@ -154,6 +155,27 @@ def test_islands_reach_each_other_over_others_and_are_of_running_brokers(graphs:
     assert list(island_rows(scenario(faults), graphs)) == [
         (0, 0, 20, 1, [1, 2, 3, 4]), (0, 20, 30, 1, [1, 2, 3]), (0, 20, 30, 4, [4]), (0, 30, 40, 1, [1, 2, 3, 4]),
         (0, 40, 50, 1, [1, 2, 4]), (0, 50, 100, 1, [1, 2, 3, 4]),
+    ]  # fmt: skip
+
+
+def test_a_rack_that_is_cut_off_is_an_island(graphs: Graphs) -> None:
+    """Racks 1 4 7, 2 5 8 and 3 6 9. Links are cut in one rack, and between two that are cut off; 8 is cut off by itself."""
+    faults: list[dict[str, Any]] = [
+        {"kind": "rack_isolation", "rack": "0", "from_round": 10, "to_round": 40},
+        {"kind": "rack_isolation", "rack": "1", "from_round": 20, "to_round": 30},
+        {"kind": "isolation", "broker": 8, "from_round": 15, "to_round": 25},
+        cut(1, 4, 12, 35), cut(7, 4, 22, 35, direction="in"), cut(1, 2, 20, 30),
+    ]  # fmt: skip
+    assert list(island_rows(scenario(faults, 9, racks=3), graphs)) == [
+        (0, 0, 10, 1, [1, 2, 3, 4, 5, 6, 7, 8, 9]),
+        (0, 10, 15, 1, [1, 4, 7]), (0, 10, 15, 2, [2, 3, 5, 6, 8, 9]),
+        (0, 15, 20, 1, [1, 4, 7]), (0, 15, 20, 2, [2, 3, 5, 6, 9]), (0, 15, 20, 8, [8]),
+        (0, 20, 22, 1, [1, 4, 7]), (0, 20, 22, 2, [2, 5]), (0, 20, 22, 3, [3, 6, 9]), (0, 20, 22, 8, [8]),
+        (0, 22, 25, 1, [1, 7]), (0, 22, 25, 2, [2, 5]), (0, 22, 25, 3, [3, 6, 9]), (0, 22, 25, 4, [4]), (0, 22, 25, 8, [8]),
+        (0, 25, 30, 1, [1, 7]), (0, 25, 30, 2, [2, 5, 8]), (0, 25, 30, 3, [3, 6, 9]), (0, 25, 30, 4, [4]),
+        (0, 30, 35, 1, [1, 7]), (0, 30, 35, 2, [2, 3, 5, 6, 8, 9]), (0, 30, 35, 4, [4]),
+        (0, 35, 40, 1, [1, 4, 7]), (0, 35, 40, 2, [2, 3, 5, 6, 8, 9]),
+        (0, 40, 100, 1, [1, 2, 3, 4, 5, 6, 7, 8, 9]),
     ]  # fmt: skip
 
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from emulator.faults.kinds import FaultRow
 from emulator.faults.servers import NO_FAULT, ServerState, elector_steps, link_cuts, server_states, slow_links
-from emulator.rounds.quorums.constants import CLIENTS_CUT, DISK_LOST, DOWN, FOREVER, ISOLATED, NO_POWER, PAUSED, POWER_LOST
+from emulator.rounds.quorums.constants import (
+    CLIENTS_CUT,
+    DISK_LOST,
+    DOWN,
+    FOREVER,
+    ISOLATED,
+    NO_ISLAND,
+    NO_POWER,
+    PAUSED,
+    POWER_LOST,
+)
 
 Spans = tuple[tuple[int, ...], ...]
 
@@ -34,13 +44,17 @@ class ServerArrays:
         self.place = {broker: place for place, broker in enumerate(self.ids)}
         states = server_states(faults, brokers, rounds)
         nothing = [(0, ServerState())]
-        self.spans: list[Spans] = [spans_of(states.get(broker, nothing)) for broker in self.ids]
+        islands = {rack: NO_ISLAND + number for number, rack in enumerate(dict.fromkeys([None, *(rack for _, rack in brokers)]))}
+        self.spans: list[Spans] = [spans_of(states.get(broker, nothing), islands) for broker in self.ids]
         self.elector: Spans = (*((at, int(up)) for at, up in elector_steps(faults, rounds)), (FOREVER, 0))
         self.cuts: Spans = tuple(link_cuts(faults, self.place))
         self.slow_links: Spans = tuple(slow_links(faults, self.place, round_ms))
 
 
-def spans_of(states: Sequence[tuple[int, ServerState]]) -> Spans:
-    """Rows of ServerSpan; the last one is at FOREVER."""
-    spans = [(at, sum(bit for flag, bit in STATUS_BITS.items() if getattr(state, flag)), state.cause) for at, state in states]
-    return (*spans, (FOREVER, 0, NO_FAULT))
+def spans_of(states: Sequence[tuple[int, ServerState]], islands: Mapping[str | None, int]) -> Spans:
+    """Rows of ServerSpan; the last one is at FOREVER. `islands`: numbers of racks."""
+    spans = [
+        (at, sum(bit for flag, bit in STATUS_BITS.items() if getattr(state, flag)), state.cause, islands[state.island])
+        for at, state in states
+    ]
+    return (*spans, (FOREVER, 0, NO_FAULT, NO_ISLAND))

@@ -28,7 +28,7 @@ away AS (
   WHERE
     (
       f.kind IN ('broker_crash', 'power_loss', 'disk_loss', 'rack_loss', 'controlled_shutdown', 'broker_pause')
-      OR (f.kind = 'isolation' AND f.clients)
+      OR (f.kind IN ('isolation', 'rack_isolation') AND f.clients)
     )
     AND f.from_round < s.rounds
     AND coalesce(f.to_round, s.rounds) >= s.rounds

@@ -21,6 +21,7 @@ from emulator.rounds.kafka.constants import (
     OUT_OF_ORDER,
     UNANSWERED,
     UNKNOWN,
+    WITH_RACK,
 )
 from emulator.rounds.kafka.epochs import end_of_epoch, latest_epoch, start_of_next_epoch
 from emulator.rounds.kafka.input_records import Inputs, Rules
@@ -33,9 +34,15 @@ from emulator.rounds.slots import has
 @compiled_into_callers
 def message_passes(sender: Replica, receiver: Replica, receiver_slot: int) -> bool:
     """Whether a message gets from one broker to the other."""
-    if (sender.status | receiver.status) & ISOLATED:
+    return not are_apart(sender, receiver) and not has(sender.cuts, receiver_slot)
+
+
+@compiled_into_callers
+def are_apart(one: Replica, other: Replica) -> bool:
+    """Whether an isolation is between two brokers: of either, unless they are rack-mates."""
+    if not (one.status | other.status) & ISOLATED:
         return False
-    return not has(sender.cuts, receiver_slot)
+    return not one.status & other.status & WITH_RACK or one.rack != other.rack
 
 
 @compiled_into_callers

@@ -9,9 +9,9 @@ from __future__ import annotations
 from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.advance_high_watermark import is_enough
 from emulator.rounds.kafka.batches import bytes_at, run_with
-from emulator.rounds.kafka.constants import CLIENTS_CUT, DATA, NOBODY, OFFLINE, PAUSED, UNKNOWN
+from emulator.rounds.kafka.constants import CLIENTS_CUT, DATA, NOBODY, NOT_RUNNING, OFFLINE, PAUSED, UNKNOWN
 from emulator.rounds.kafka.epochs import assign_epoch
-from emulator.rounds.kafka.fetch import answer, answer_without_epochs, message_passes
+from emulator.rounds.kafka.fetch import answer, answer_without_epochs, are_apart, message_passes
 from emulator.rounds.kafka.fetches_of_round import round_trip_us
 from emulator.rounds.kafka.input_records import Batch, Inputs, Rules
 from emulator.rounds.kafka.leaderships import acknowledge_on_append
@@ -29,11 +29,21 @@ LOW_BITS = 0xFFFFFFFF
 
 
 @compiled
-def slots_without(part: Partition, replicas: Rows[Replica], bits: int) -> int:
-    """Mask of the replicas whose status has none of these bits."""
+def slots_that_run(part: Partition, replicas: Rows[Replica]) -> int:
+    """Mask of the replicas that are neither offline nor paused."""
     mask = 0
     for slot in range(part.slots):
-        if not replicas[slot].status & bits:
+        if not replicas[slot].status & NOT_RUNNING:
+            mask |= 1 << slot
+    return mask
+
+
+@compiled
+def slots_in_touch(part: Partition, replicas: Rows[Replica], ran: int) -> int:
+    """Mask of those that run and that no isolation keeps from T."""
+    mask = 0
+    for slot in range(part.slots):
+        if has(ran, slot) and part.client_leader != NOBODY and not are_apart(replicas[slot], replicas[part.client_leader]):
             mask |= 1 << slot
     return mask
 
@@ -44,7 +54,7 @@ def last_moments(
 ) -> None:
     """The last moments of T, if a fault that begins in this round kills its broker.
 
-    Masks of the round before: `ran`: who was neither offline nor paused; `in_touch`: nor isolated.
+    Masks of the round before: `ran`: who was neither offline nor paused; `in_touch`: nor isolated from T.
     """
     if part.client_leader == NOBODY or part.deleted or inputs.workload[part.workload].pattern == UNKNOWN:
         return
@@ -68,8 +78,6 @@ def last_moments(
 def who_is_level(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules, in_touch: int) -> int:
     """Mask of the followers that have all of T's log and fetch what it appends next."""
     level = 0
-    if not has(in_touch, part.client_leader):
-        return level
     for slot in range(part.slots):
         fetches = slot != part.client_leader and has(part.assigned & in_touch, slot)
         if fetches and is_level(lists, inputs, part, replicas, rules, slot):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.rounds.compiled import compiled_into_callers, merged_into_caller
 from emulator.rounds.kafka.append import append
 from emulator.rounds.kafka.check_invariants import check_invariants, mark_superseded
-from emulator.rounds.kafka.constants import NOBODY, NOT_RUNNING, OUT_OF_TOUCH
+from emulator.rounds.kafka.constants import NOBODY
 from emulator.rounds.kafka.count_outcomes import count_outcomes, tell_of_damage
 from emulator.rounds.kafka.delete_segments import delete_segments
 from emulator.rounds.kafka.delete_topic import delete_topic, is_deleted_now
@@ -14,7 +14,7 @@ from emulator.rounds.kafka.fence_and_elect import fence_and_elect, is_ready, kno
 from emulator.rounds.kafka.fetch import answer_questions, fetch
 from emulator.rounds.kafka.input_records import Inputs, Settings
 from emulator.rounds.kafka.join_and_shrink import join_and_shrink
-from emulator.rounds.kafka.last_moments import last_moments, slots_without
+from emulator.rounds.kafka.last_moments import last_moments, slots_in_touch, slots_that_run
 from emulator.rounds.kafka.learn import checkpoint_and_flush, learn
 from emulator.rounds.kafka.reading.records import ReaderLists
 from emulator.rounds.kafka.reading.serve_readers import serve_readers, stop_readers
@@ -55,7 +55,8 @@ def play_round(
     forget_last_round(part)
 
     if changed:  # 1. inputs
-        ran, in_touch = slots_without(part, replicas, NOT_RUNNING), slots_without(part, replicas, OUT_OF_TOUCH)
+        ran = slots_that_run(part, replicas)
+        in_touch = slots_in_touch(part, replicas, ran)
         follow_inputs(inputs, part, replicas)
         if part.now == 0 and rules.cuts_to_high_watermark:
             cut_at_start(lists, inputs, part, replicas)

@@ -12,6 +12,8 @@ FOREVER = 1 << 40
 """A round behind everything."""
 NO_FAULT = -1
 """The cause of what no fault is behind."""
+NO_ISLAND = 0
+"""The island of who is not isolated, or by itself."""
 NO_ENTRY = -1
 """Of an event: it names no entry."""
 NO_TERM = -1

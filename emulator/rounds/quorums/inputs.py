@@ -57,6 +57,7 @@ class ServerSpan(Record):
     from_round: int = constant("its first round")
     status: int = constant("bits")
     cause: int = constant("fault_id of the strongest fault in force on it, else of the last that was, NO_FAULT")
+    island: int = constant("number of the rack with which it is isolated, if nothing else isolates it, NO_ISLAND")
 
 
 class ElectorSpan(Record):

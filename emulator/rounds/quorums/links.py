@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from emulator.rounds.compiled import compiled, compiled_into_callers
-from emulator.rounds.quorums.constants import DOWN, ISOLATED, LEADER, NO_POWER, NOBODY, NOT_RUNNING, UNHEARD, UNSERVED
-from emulator.rounds.quorums.records import Group, Lists
+from emulator.rounds.quorums.constants import DOWN, ISOLATED, LEADER, NO_ISLAND, NO_POWER, NOBODY, NOT_RUNNING, UNSERVED
+from emulator.rounds.quorums.records import Group, Lists, Server
 
 
 @compiled_into_callers
 def gets_through(lists: Lists, sender: int, receiver: int) -> bool:
     """Whether a message from one server to another arrives."""
     one, other = lists.servers[sender], lists.servers[receiver]
-    return (one.status | other.status) & UNHEARD == 0 and one.cut_to >> receiver & 1 == 0
+    if (one.status | other.status) & NOT_RUNNING or are_apart(one, other):
+        return False
+    return one.cut_to >> receiver & 1 == 0
+
+
+@compiled_into_callers
+def are_apart(one: Server, other: Server) -> bool:
+    """Whether an isolation is between two servers: of either, unless it is that of both's rack and no other."""
+    if (one.status | other.status) & ISOLATED == 0:
+        return False
+    return one.island == NO_ISLAND or one.island != other.island
 
 
 @compiled_into_callers
@@ -25,7 +35,7 @@ def sees_closed(lists: Lists, slot: int, other: int) -> bool:
     """Whether a server is told by another one's machine, which closes its connections, that the process is gone."""
     gone = lists.servers[other]
     is_closed = gone.status & (DOWN | NO_POWER) == DOWN
-    return is_closed and (gone.status | lists.servers[slot].status) & ISOLATED == 0 and gone.cut_to >> slot & 1 == 0
+    return is_closed and not are_apart(gone, lists.servers[slot]) and gone.cut_to >> slot & 1 == 0
 
 
 @compiled

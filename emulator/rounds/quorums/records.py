@@ -99,6 +99,7 @@ class Server(Record):
     span: int = compared("place of what is in force of the faults on it")
     status: int = compared("bits")
     cause: int = compared("fault behind what happens to it")
+    island: int = compared("number of the rack with which it is isolated, if nothing else isolates it, NO_ISLAND")
     cut_to: int = compared("mask of servers that its messages don't reach, for links that are cut")
     # On its disk
     term: int = compared("term")

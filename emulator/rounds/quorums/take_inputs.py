@@ -46,6 +46,7 @@ def take_inputs(lists: Lists, inputs: Inputs, group: Group, rules: Rules) -> Non
         happens = span.status if span.from_round == group.now else span.status & ~(POWER_LOST | DISK_LOST)
         server.status = happens
         server.cause = span.cause
+        server.island = span.island
         if happens & DOWN and not before & DOWN:
             forget_memory(server, group.protocol)
             give_up_fetches(lists, group, slot)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from emulator.rounds.compiled import compiled
-from emulator.rounds.quorums.constants import FOLLOWER, ISOLATED, NO_POWER, NOBODY, PAUSED
+from emulator.rounds.quorums.constants import FOLLOWER, NO_POWER, NOBODY, PAUSED
 from emulator.rounds.quorums.hdfs_journal.fencing import stop_writing
+from emulator.rounds.quorums.links import are_apart
 from emulator.rounds.quorums.records import Group, Lists
 
 
@@ -33,4 +34,4 @@ def can_be_reached(lists: Lists, slot: int, other: int) -> bool:
     """Whether a server's machine takes a connection from another one's: not without power, nor over a link that is cut."""
     one, old = lists.servers[slot], lists.servers[other]
     is_cut = one.cut_to >> other & 1 or old.cut_to >> slot & 1
-    return (one.status | old.status) & ISOLATED == 0 and old.status & NO_POWER == 0 and not is_cut
+    return not are_apart(one, old) and old.status & NO_POWER == 0 and not is_cut

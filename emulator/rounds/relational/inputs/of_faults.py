@@ -23,7 +23,7 @@ FLAGS = (
 )  # fmt: skip
 BROKERS = pa.schema(
     [("scenario_id", pa.int32()), ("broker", pa.int32()), ("from_round", pa.int32()), ("to_round", pa.int32())]
-    + [(flag, pa.bool_()) for flag in ("running", *FLAGS)]
+    + [*((flag, pa.bool_()) for flag in ("running", *FLAGS)), ("island", pa.string())]
     + [("disk_bytes", pa.int64()), ("fetch_max_bytes", pa.int64()), ("waits", pa.bool_()), ("cause", pa.int32())]
     + [("fetches_a_round", pa.int64()), ("fetch_us", pa.int64()), ("round_us", pa.int64())]
     + [("own_trip_us", pa.int64()), ("fetched_per_second", pa.int64())]
@@ -71,7 +71,7 @@ def brokers_of(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, lis
                     row = {flag: getattr(segment, flag) for flag in FLAGS}
                     row |= {"scenario_id": scenario.scenario_id, "broker": broker, "from_round": start, "to_round": end}
                     row |= {"running": not segment.offline and not segment.paused, **settings}
-                    row |= {"disk_bytes": per_round(segment.disk_bytes_per_second, scenario)}
+                    row |= {"island": segment.island, "disk_bytes": per_round(segment.disk_bytes_per_second, scenario)}
                     rows.append(row | {"cause": segment.cause if segment.cause >= 0 else None})
     return pa.Table.from_pylist(rows, BROKERS)
 

@@ -95,7 +95,8 @@ def _lacking_of_tiers(scenario: Scenario, given: list[Mapping[str, Any]]) -> Ite
 
 NEWS = ("copier", "unread", "moved_bytes")
 TIER_FAULTS = {
-    "power_loss", "disk_loss", "isolation", "remote_storage_outage", "slow_remote_storage", "remote_metadata_lag",
+    "power_loss", "disk_loss", "isolation", "rack_isolation", "remote_storage_outage", "slow_remote_storage",
+    "remote_metadata_lag",
 }  # fmt: skip
 TIER_KEYS: Mapping[str, Any] = {
     "unclean.leader.election.enable": False,

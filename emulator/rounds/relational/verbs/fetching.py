@@ -12,12 +12,12 @@ from emulator.rounds.relational.tables import REPLICA, Round
 from emulator.rounds.relational.verbs import truncating
 from emulator.rounds.relational.verbs.chunks import append_chunks, in_bins, numbered
 from emulator.rounds.relational.verbs.cutting import clamped, cut_columns, lost_by_cuts, write_down_cuts
-from emulator.rounds.relational.verbs.links import LINK, passing
+from emulator.rounds.relational.verbs.links import LINK, REACHES, passing
 from emulator.rounds.relational.verbs.logs import batches_between, end_offset_for_epoch, epoch_ends, last_epochs
 
 REQUEST = (
-    "pid", "broker", "scenario_id", "round", "source", "leo", "log_start", "isolated", "last_epoch", "asked_epoch", "protocol",
-    "client_leader", "client_epoch", "believed_epoch", "truncating",
+    "pid", "broker", "scenario_id", "round", "source", "leo", "log_start", "isolated", "island", "last_epoch", "asked_epoch",
+    "protocol", "client_leader", "client_epoch", "believed_epoch", "truncating",
 )  # fmt: skip
 
 OF_A_FETCH = ("own_trip_us", "fetched_per_second")
@@ -31,16 +31,16 @@ def request_fetch(now: Round) -> Round:
     """
     follows = "running AND position IS NOT NULL AND believed_leader >= 0 AND believed_leader != broker AND broker != leader"
     has_tiers = now.remote_segments is not None
-    asking = f"{follows} AND NOT isolated{' AND builds_leader IS NULL' if has_tiers else ''}"
+    asking = f"{follows}{' AND builds_leader IS NULL' if has_tiers else ''}"
     followers = now.replicas.where(asking).with_columns(source="believed_leader")
     sent = passing(now, followers, "broker", "source").join(last_epochs(now.leader_epochs), REPLICA, "left")
     requests = sent.with_columns(asked_epoch="last_epoch").select(*REQUEST)
     leaders = now.replicas.where("position IS NOT NULL").select(
         "pid", "broker AS source", "running AND leads AS source_leads", "believed_epoch AS source_epoch", "leo AS source_leo",
         "hw_at_start AS source_hw", f"{now.whole_start} AS source_log_start", "log_start AS source_local_start",
-        "isolated AS source_isolated", "leo_at_start AS source_leo_at_start",
+        "isolated AS source_isolated", "island AS source_island", "leo_at_start AS source_leo_at_start",
     )  # fmt: skip
-    return replace(now, fetches=requests.join(leaders, ["pid", "source"], "left").where("NOT coalesce(source_isolated, false)"))
+    return replace(now, fetches=requests.join(leaders, ["pid", "source"], "left").where(REACHES))
 
 
 def answer_fetches(now: Round) -> Round:

@@ -53,16 +53,17 @@ def _dying_leaders(now: Round) -> Query:
     return _drawn(_with_round_before(now, killed)).select(
         "pid", "broker AS source", "scenario_id", "round", "workload_id", "client_epoch AS source_epoch", "leo AS source_leo",
         "known_members", "needed_members", "moment", "is_given", "round_us", "round_trip_us", "fetch_wait_us",
-        "fixed_fetches", "draw", "was_isolated AS source_was_isolated",
+        "fixed_fetches", "draw", "was_isolated AS source_was_isolated", "was_island AS source_was_island",
     )  # fmt: skip
 
 
 def _with_round_before(now: Round, replicas: Query) -> Query:
-    """The replicas with how their brokers were in the round before: `ran`, `was_isolated`."""
+    """The replicas with how their brokers were in the round before: `ran`, `was_isolated`, `was_island`."""
     if now.inputs.number == 0:
-        return replicas.with_columns(ran="true", was_isolated="false")
+        return replicas.with_columns(ran="true", was_isolated="false", was_island="CAST(null AS STRING)")
     span = ("from_round", "to_round")
-    before = now.inputs.brokers.select("scenario_id", "broker", "running AS ran", "isolated AS was_isolated", *span)
+    told = ("running AS ran", "isolated AS was_isolated", "island AS was_island")
+    before = now.inputs.brokers.select("scenario_id", "broker", *told, *span)
     both = replicas.join(before.broadcast(), ["scenario_id", "broker"])
     return both.where("from_round <= round - 1 AND round - 1 < to_round").drop(*span)
 
@@ -108,7 +109,7 @@ def _level_followers(now: Round, leaders: Query) -> Query:
     asked_for = ("believed_leader", "believed_epoch", "leo", "isolated", "running", "truncating", "protocol")
     replicas = now.replicas.where("position IS NOT NULL").select(*REPLICA, *asked_for, *(["builds_leader"] if has_tiers else []))
     level = _with_round_before(now, replicas.join(leaders, "pid").where(was_level))
-    level = level.where("ran AND NOT was_isolated AND NOT source_was_isolated")
+    level = level.where("ran AND ((NOT was_isolated AND NOT source_was_isolated) OR was_island = source_was_island)")
     level = passing(now, passing(now, level, "broker", "source"), "source", "broker")
     level = level.join(last_epochs(now.leader_epochs), REPLICA, "left").with_columns(asked_epoch="last_epoch")
     level = end_offset_for_epoch(level, now.leader_epochs, "source", "source_leo").where(

@@ -5,6 +5,9 @@ from __future__ import annotations
 from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import Round
 
+REACHES = "((NOT isolated AND NOT coalesce(source_isolated, false)) OR coalesce(island = source_island, false))"
+"""SQL: the network is whole between a replica and its source: nothing isolates either, or only what isolates their rack."""
+
 LINK = "link_scenario = scenario_id AND link_from <= round AND round < link_to"
 
 

@@ -152,7 +152,7 @@ def _next_state(
         power_loss=POWER_LOSS_RANK in starting,
         disk_loss=DISK_LOSS_RANK in starting,
         clients_cut=holding.clients_cut,
-        island=holding.island if isolated else None,
+        island=holding.island,
         moment=None if not offline else before.moment if before.offline else moment,
     )
     if not unheard:

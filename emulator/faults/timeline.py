@@ -24,6 +24,9 @@ Cause = tuple[int, int]  # (rank, fault_id): the least is the strongest, then th
 _Link = tuple[Interval[int], Interval[tuple[int, int]] | None, Interval[tuple[int, int]] | None]
 """Of messages to a broker: that they are cut, their bytes per second, a fetch's microseconds; None where nothing is said."""
 
+_CutOff = tuple[bool, str | None]
+"""Of a broker that it is isolated, and its island."""
+
 NO_FAULT = -1
 
 
@@ -33,8 +36,8 @@ class BrokerSegment:
 
     Markers (waking, fence_now, unfence_now, returning, restarted, unclean_restart, clean_stop, power_loss, disk_loss)
     are true only in segments of one round. `stopped_cleanly`: offline after a controlled shutdown that nothing spoilt.
-    `fenced` is the state after this round's fencing and unfencing. `island`: of an isolated broker the rack with which it is
-    cut off, if no other isolation holds on it: two of one island reach each other. `drop_to`: sorted brokers that this broker's
+    `fenced` is the state after this round's fencing and unfencing. `island`: the rack with which it is cut off, down or
+    not, if no other isolation holds on it: two of one island reach each other. `drop_to`: sorted brokers that this broker's
     messages do not reach. `slow_to`: (peer, bytes per second) for messages to the peer, sorted by peer; `far_to`: likewise
     (peer, microseconds of a fetch's round trip). `stale` and `stale_before`: what stale_metadata covers in this round and in
     the one before, sorted. `moment`: of an offline broker that a fault killed, when in its first offline round it stopped
@@ -117,7 +120,7 @@ def broker_timelines(
         broker: broker_states(own, controller_up, rounds, session_timeout_rounds) if own else of_nobody
         for broker, own in ((broker, grouped.of_broker[broker].own) for broker, _ in brokers)
     }
-    isolated_brokers = _isolated_brokers(states) if isolation_in_drop_to else [(0, {})]
+    cut_off_brokers = _cut_off_brokers(states) if isolation_in_drop_to else [(0, {})]
     all_brokers = tuple(sorted(states)) if isolation_in_drop_to else None
     timelines: dict[int, list[BrokerSegment]] = {}
     untouched: list[BrokerSegment] | None = None
@@ -133,7 +136,7 @@ def broker_timelines(
             state,
             controller_loss,
             sweep(touching.cuts, lambda peers: tuple(sorted(set(peers)))),
-            isolated_brokers,
+            cut_off_brokers,
             sweep(touching.slow, lambda links: _by_peer(links, min)),
             sweep(touching.far, lambda links: _by_peer(links, max)),
             sweep(touching.disk, lambda rates: min(rates, default=None)),
@@ -266,23 +269,21 @@ def _by_peer(links: Collection[tuple[int, int]], worse: Callable[[int, int], int
     return tuple(sorted(worst.values()))
 
 
-def _isolated_brokers(states: Mapping[int, Steps[BrokerState]]) -> Steps[dict[int, str | None]]:
-    """The islands of the brokers that are isolated, cluster-wide."""
-    changes: defaultdict[int, list[tuple[int, BrokerState]]] = defaultdict(list)
+def _cut_off_brokers(states: Mapping[int, Steps[BrokerState]]) -> Steps[dict[int, _CutOff]]:
+    """The brokers that are isolated, or down on an island, cluster-wide."""
+    changes: defaultdict[int, list[tuple[int, _CutOff]]] = defaultdict(list)
     for broker, steps in states.items():
-        before = BrokerState()
+        before: _CutOff = (False, None)
         for round_, state in steps:
-            if (state.isolated, state.island) != (before.isolated, before.island):
-                changes[round_].append((broker, state))
-            before = state
-    isolated: dict[int, str | None] = {}
-    steps_of_all: Steps[dict[int, str | None]] = [(0, {})]
+            now = (state.isolated, state.island)
+            if now != before:
+                changes[round_].append((broker, now))
+            before = now
+    cut_off: dict[int, _CutOff] = {}
+    steps_of_all: Steps[dict[int, _CutOff]] = [(0, {})]
     for round_ in sorted(changes):
-        for broker, state in changes[round_]:
-            isolated.pop(broker, None)
-            if state.isolated:
-                isolated[broker] = state.island
-        append_step(steps_of_all, round_, dict(isolated))
+        cut_off |= dict(changes[round_])
+        append_step(steps_of_all, round_, {broker: how for broker, how in cut_off.items() if how != (False, None)})
     return steps_of_all
 
 
@@ -295,12 +296,12 @@ def _segments(
     begun = 0
     cause = NO_FAULT
     for round_, values in walk(functions, rounds):
-        state, controller_loss, cuts, isolated, slow, far, disk, stale, stale_before, strongest = values
+        state, controller_loss, cuts, cut_off, slow, far, disk, stale, stale_before, strongest = values
         if strongest != NO_FAULT:
             cause = strongest
         elif controller_loss != NO_FAULT:
             cause = controller_loss
-        drop_to = cuts if others is None else tuple(_dropped(state, set(cuts), isolated, others))
+        drop_to = cuts if others is None else tuple(_dropped(state, set(cuts), cut_off, others))
         facts_now = (*state, controller_loss == NO_FAULT, drop_to, slow, far, disk, stale, stale_before, cause)
         if facts_now != facts or state.has_marker:
             if facts:
@@ -310,11 +311,12 @@ def _segments(
     return segments
 
 
-def _dropped(state: BrokerState, cuts: Set[int], isolated: Mapping[int, str | None], others: Iterable[int]) -> Iterator[int]:
+def _dropped(state: BrokerState, cuts: Set[int], cut_off: Mapping[int, _CutOff], others: Iterable[int]) -> Iterator[int]:
     """Those of the others that a broker's messages do not reach."""
     for other in others:
-        are_mates = state.island is not None and isolated.get(other) == state.island
-        if other in cuts or ((state.isolated or other in isolated) and not are_mates):
+        is_isolated, island = cut_off.get(other, (False, None))
+        are_mates = state.island is not None and island == state.island
+        if other in cuts or ((state.isolated or is_isolated) and not are_mates):
             yield other
 
 

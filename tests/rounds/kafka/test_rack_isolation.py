@@ -156,11 +156,10 @@ def both(to_round: int, **more: object) -> str:
         # Clients are cut off until the round of the death: all logs are as long.
         (fault(to_round=DEATH, clients=True) + DIES, {1: 5750, 2: 5000, 3: 5750}),
         (both(DEATH, clients=True) + DIES, {1: 5750, 2: 5000, 3: 5000}),
-        # The network of the rack is cut in and after that round. Who dies is not isolated: two of them reach each other.
+        # The network of the rack is cut in and after that round: who dies in it is a rack-mate still.
         (fault() + IN_ALL, {1: 8750, 2: 5000, 3: 8750}),
         (both(BACK) + IN_ALL, {1: 8750, 2: 5000, 3: 5000}),
-        # Who lives is, and so no rack-mate of who dies.
-        (fault() + DIES, {1: 8750, 2: 5000, 3: 8000}),
+        (fault() + DIES, {1: 8750, 2: 5000, 3: 8750}),
     ],
 )
 def test_who_is_level_with_a_leader_that_dies(tmp_path: Path, faults: str, leos: dict[int, int]) -> None:

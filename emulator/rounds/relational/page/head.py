@@ -80,7 +80,7 @@ Words, for who knows Spark and not Kafka:
 | `flushed`, `hw_checkpoint` | what a power loss leaves of the log, and a restart of the high watermark |
 | `segment_base`, `segment_size` | the file that the log is appended to; a chunk that does not fit starts another one |
 | `offline`, `paused`, `isolated` | how the broker is: dead, frozen, cut off from all others; `running`: not dead, not frozen |
-| `island` | the rack with which the broker is isolated, if nothing but rack_isolation isolates it; null: it is not |
+| `island` | the rack with which the broker is cut off, down or not, if nothing but rack_isolation cuts it off; null: it is not |
 | `fenced`, `returning` | the controller has given the broker up; in this round it does, and takes it back |
 | `deaf` | cut off from the controller: offline, paused, isolated, or its metadata is stale |
 | `untold` | deaf, or was until now: it does not hear in time that it leads |

@@ -15,7 +15,7 @@ from emulator.rounds.relational.verbs.caches import keep_epochs_of_last_moments
 from emulator.rounds.relational.verbs.chunks import append_chunks, rolled_by_chunks
 from emulator.rounds.relational.verbs.elr import MINIMUM
 from emulator.rounds.relational.verbs.leading import records_of_rate, with_batches
-from emulator.rounds.relational.verbs.links import LINK, passing
+from emulator.rounds.relational.verbs.links import LINK, REACHES, passing
 from emulator.rounds.relational.verbs.logs import end_offset_for_epoch, last_epochs
 from emulator.rounds.relational.verbs.segments import keep_segments_closed_by_chunks
 from emulator.rounds.relational.verbs.truncating import ASKS
@@ -53,7 +53,8 @@ def _dying_leaders(now: Round) -> Query:
     return _drawn(_with_round_before(now, killed)).select(
         "pid", "broker AS source", "scenario_id", "round", "workload_id", "client_epoch AS source_epoch", "leo AS source_leo",
         "known_members", "needed_members", "moment", "is_given", "round_us", "round_trip_us", "fetch_wait_us",
-        "fixed_fetches", "draw", "was_isolated AS source_was_isolated", "was_island AS source_was_island",
+        "fixed_fetches", "draw", "isolated AS source_isolated", "island AS source_island",
+        "was_isolated AS source_was_isolated", "was_island AS source_was_island",
     )  # fmt: skip
 
 
@@ -104,9 +105,9 @@ def _level_followers(now: Round, leaders: Query) -> Query:
     has_tiers = now.remote_segments is not None
     was_level = (
         "broker != source AND believed_leader = source AND believed_epoch = source_epoch AND leo = source_leo"
-        f" AND NOT isolated AND NOT {ASKS}{' AND builds_leader IS NULL' if has_tiers else ''}"
+        f" AND {REACHES} AND NOT {ASKS}{' AND builds_leader IS NULL' if has_tiers else ''}"
     )
-    asked_for = ("believed_leader", "believed_epoch", "leo", "isolated", "running", "truncating", "protocol")
+    asked_for = ("believed_leader", "believed_epoch", "leo", "isolated", "island", "running", "truncating", "protocol")
     replicas = now.replicas.where("position IS NOT NULL").select(*REPLICA, *asked_for, *(["builds_leader"] if has_tiers else []))
     level = _with_round_before(now, replicas.join(leaders, "pid").where(was_level))
     level = level.where("ran AND ((NOT was_isolated AND NOT source_was_isolated) OR was_island = source_was_island)")

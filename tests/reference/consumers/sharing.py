@@ -5,14 +5,11 @@ Choices where docs/consumer_rounds.md is silent:
 * What the quota leaves over by rounding to whole bytes is nobody's.
 * Only what brings records is a read: one that another replica lets wait does not drop what is in hand of the first one.
 * That the store is away or slow, or the segment gone, holds for reads of what is in hand, too: only 4 and 5 are of requests.
-* Who was dealt requests, and gets so little of the quota that it makes fewer, has used them up.
-* Both 4 and 5 are in the order of the rounds before. With read_ms what was dealt last, and after how many, is of 5.
-* What 5 leaves a member's reader without is not dealt to the others of its fetch: 4 is over by then.
-* When a reader was last dealt a request is kept while its group pauses, through resets, and from replica to replica.
+* A reader that 1 to 3 give nothing neither needs requests nor comes short of them.
+* When a reader was last dealt a request is kept while its group pauses, through resets, and from replica to replica. Its
+  place, and whether anybody came short, are those of the broker that dealt it that one.
 * "The first group" is that of the first row in the scenario, not by name.
-* Rows of one group may have unlike m, by their limits of a fetch: a round then holds the largest of a member's from B.
-* Reads are made one after the other, by partition and group, not in the order of turns; all requests of one look up the
-  indexes before the next one does.
+* Reads are made by partition and group, not in the order of turns.
 """
 
 from __future__ import annotations
@@ -31,8 +28,8 @@ class RemoteRead:
     """A read that a reader would make, of [position, end); `order` is its place among all readers.
 
     `fetched_by` is who asks whom: (group, member, broker). `segment_end` is where the limits of the segment are, `fetches` how
-    many of the reader's a round holds. It needs so many requests, and was dealt so many of them, the last after so
-    many of others and its own.
+    many of the reader's a round holds. It needs so many requests, and was dealt so many of them, the last by its broker
+    after so many of others and its own.
     """
 
     reader: Reader
@@ -69,11 +66,17 @@ def deal_fetches(reads: Iterable[RemoteRead]) -> None:
 
 
 def deal_threads(reads: Sequence[RemoteRead], settings: ReadSettings, store: ReadStore) -> None:
-    """Deal out what a broker's threads make in a round; of those that get none the last find no place in the queue: errors."""
-    if store.read_ms <= 0 or not reads:
+    """Deal out what a broker's threads make in a round: all that is wanted, if a read takes no time.
+
+    Of those that get none the last find no place in the queue: errors.
+    """
+    if not reads:
         return
     broker = reads[0].broker
-    requests = int(settings.of_broker(broker, "remote.log.reader.threads")) * max(1, settings.round_ms // store.read_ms)
+    if store.read_ms > 0:
+        requests = int(settings.of_broker(broker, "remote.log.reader.threads")) * max(1, settings.round_ms // store.read_ms)
+    else:
+        requests = sum(read.dealt for read in reads)
     queue = int(settings.of_broker(broker, "remote.log.reader.max.pending.tasks"))
     for place, read in enumerate(_deal_out(reads, requests)):
         read.failure, read.refused = "reader_threads", place >= queue
@@ -94,11 +97,12 @@ def _deal_out(reads: Iterable[RemoteRead], requests: int) -> list[RemoteRead]:
     return [read for read in in_turn if read.dealt == 0]
 
 
-def note_who_was_dealt_some(reads: Iterable[RemoteRead], now: int) -> None:
-    """From the next round on, who was dealt its last request earlier is ahead."""
+def note_who_was_dealt_some(reads: Sequence[RemoteRead], now: int) -> None:
+    """Of a broker's reads that needed requests: if one of them came short, who was dealt its last one earlier is ahead."""
+    short = any(read.dealt < read.needed for read in reads)
     for read in reads:
         if read.dealt > 0:
-            read.reader.dealt_last = now, read.dealt_after
+            read.reader.dealt_last = now, read.dealt_after if short else 0
 
 
 def share_quota(reads: Sequence[RemoteRead], wanted_bytes: Sequence[int], quota_bytes: int | None) -> None:

@@ -77,8 +77,8 @@ class Reader:
 
     `replica` is whom it asks until `replica_until`, None: the leader. `reset_cause` says why the position must be reset.
     `misled`: a check by offset alone passed, though the leader has not the position's epoch. `refused` is for invariants:
-    (round, cause, position) of the last one that could not be read. `dealt_last` is when it was last
-    dealt a request: the round, and how many had been dealt out by then.
+    (round, cause, position) of the last one that could not be read. `dealt_last` is when it was last dealt a request: the
+    round, and how many its broker had dealt out by then (0 if nobody came short there).
     """
 
     group: str

@@ -5,9 +5,11 @@ Choices where docs/consumer_rounds.md is silent:
 * What the quota leaves over by rounding to whole bytes is nobody's.
 * Only what brings records is a read: one that another replica lets wait does not drop what is in hand of the first one.
 * That the store is away or slow, or the segment gone, holds for reads of what is in hand, too: only 4 and 5 are of requests.
-* When a reader was last dealt a request is kept while its group pauses, through resets, and from replica to replica.
+* A reader that 1 to 3 give nothing neither needs requests nor comes short of them.
+* When a reader was last dealt a request is kept while its group pauses, through resets, and from replica to replica. Its
+  place, and whether anybody came short, are those of the broker that dealt it that one.
 * "The first group" is that of the first row in the scenario, not by name.
-* Reads are made one after the other, by partition and group, not in the order of turns.
+* Reads are made by partition and group, not in the order of turns.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ class RemoteRead:
     """A read that a reader would make, of [position, end); `order` is its place among all readers.
 
     `fetched_by` is who asks whom: (group, member, broker). `segment_end` is where the limits of the segment are, `fetches` how
-    many of the reader's a round holds. It needs so many requests, and was dealt so many of them, the last after so
-    many of others and its own.
+    many of the reader's a round holds. It needs so many requests, and was dealt so many of them, the last by its broker
+    after so many of others and its own.
     """
 
     reader: Reader
@@ -64,12 +66,17 @@ def deal_fetches(reads: Iterable[RemoteRead]) -> None:
 
 
 def deal_threads(reads: Sequence[RemoteRead], settings: ReadSettings, store: ReadStore) -> None:
-    """Deal out what a broker's threads make in a round; of those that get none the last find no place in the queue: errors."""
+    """Deal out what a broker's threads make in a round: all that is wanted, if a read takes no time.
+
+    Of those that get none the last find no place in the queue: errors.
+    """
     if not reads:
         return
-    broker, requests = reads[0].broker, sum(read.dealt for read in reads)
+    broker = reads[0].broker
     if store.read_ms > 0:
         requests = int(settings.of_broker(broker, "remote.log.reader.threads")) * max(1, settings.round_ms // store.read_ms)
+    else:
+        requests = sum(read.dealt for read in reads)
     queue = int(settings.of_broker(broker, "remote.log.reader.max.pending.tasks"))
     for place, read in enumerate(_deal_out(reads, requests)):
         read.failure, read.refused = "reader_threads", place >= queue
@@ -90,12 +97,12 @@ def _deal_out(reads: Iterable[RemoteRead], requests: int) -> list[RemoteRead]:
     return [read for read in in_turn if read.dealt == 0]
 
 
-def note_who_was_dealt_some(reads: Iterable[RemoteRead], now: int) -> None:
-    """From the next round on, who was dealt its last request earlier is ahead, if some read of the broker came short of any."""
-    came_short = any(read.dealt < read.needed for read in reads)
+def note_who_was_dealt_some(reads: Sequence[RemoteRead], now: int) -> None:
+    """Of a broker's reads that needed requests: if one of them came short, who was dealt its last one earlier is ahead."""
+    short = any(read.dealt < read.needed for read in reads)
     for read in reads:
         if read.dealt > 0:
-            read.reader.dealt_last = now, read.dealt_after if came_short else 0
+            read.reader.dealt_last = now, read.dealt_after if short else 0
 
 
 def share_quota(reads: Sequence[RemoteRead], wanted_bytes: Sequence[int], quota_bytes: int | None) -> None:

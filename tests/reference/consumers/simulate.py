@@ -104,9 +104,9 @@ def _read_remotely(sites: Sequence[Site], reads: Sequence[RemoteRead], caches: M
     deal_fetches(needing)
     brokers = {read.broker: sites[read.partition] for read in reads}
     for broker, site in brokers.items():
-        of_broker = [read for read in needing if read.broker == broker and read.dealt > 0]
-        deal_threads(of_broker, site.partition.settings, site.store)
-        note_who_was_dealt_some([read for read in needing if read.broker == broker], site.now)
+        of_broker = [read for read in needing if read.broker == broker]
+        deal_threads([read for read in of_broker if read.dealt > 0], site.partition.settings, site.store)
+        note_who_was_dealt_some(of_broker, site.now)
     reads = [read for read in reads if _goes_on(sites, read, read.failure is None)]
     for broker, site in brokers.items():
         of_broker = [read for read in reads if read.broker == broker]

@@ -244,3 +244,63 @@ def test_threads_for_some_of_what_the_fetches_left() -> None:
     assert seen(first, "alone") == [0, 1, 1, 2, 3, 3, 4]
     assert seen(second, "pair") == [0, 0, 1, 2, 2, 3, 4]
     assert first.violations == second.violations == []
+
+
+@pytest.mark.parametrize(("cause", "others"), [("reader_threads", []), ("other_partition", []), ("other_partition", [2, 2])])
+def test_places_of_a_round_without_anybody_short_do_not_count(cause: str, others: list[int]) -> None:
+    """4 requests, of one thread each or of a member's fetches. In round 1 a, b, c and a again are dealt theirs: nobody is short.
+
+    So they tie: in round 2 it is d, e, a and b; in 3 c, d, e and a, as c waited and the others have their places. In 4 it is
+    b, c, a and a, and nobody is short again. So in 5 it is d, e, a and b, as in 2; then c, d, e, a; and b, c, d, e.
+
+    Another member's two partitions, which always come short of fetches, are those of another broker.
+    """
+    threads = cause == "reader_threads"
+    results = _all_of_them({} if threads else {"members": 1}, {"read_ms": 500} if threads else {}, others)
+    assert [seen(result) for result in results] == [
+        *[[0, 2, 3, 4, 6, 7, 8, 8], [0, 1, 2, 2, 3, 4, 4, 5], [0, 1, 1, 2, 3, 3, 4, 5]],
+        *[[0, 1, 2, 3, 4, 5]] * 2,
+    ]
+    assert [counts(result)["waited_rounds"] for result in results] == [{cause: 1}, {cause: 2}, {cause: 2}, {}, {}]
+
+
+def test_who_comes_short_makes_the_places_count_for_all_of_the_broker() -> None:
+    """The other member's partitions, which always come short, are of the same broker.
+
+    Round 1: a, b, c, a. 2: d, e, b, c, as a was dealt its last one after them. 3: a, d, e, b. 4: c, a, b, a. 5: d, e, c, b.
+    6: a, d, e, c. 7: b, a, d, e.
+    """
+    results = _all_of_them({"members": 1}, {}, [1, 1])
+    assert [seen(result) for result in results] == [
+        *[[0, 2, 2, 3, 5, 5, 6, 7], [0, 1, 2, 3, 4, 5, 5, 6], [0, 1, 2, 2, 3, 4, 5, 5]],
+        *[[0, 1, 2, 3, 4, 5]] * 2,
+    ]
+
+
+def _all_of_them(of_each: dict[str, Any], store: dict[str, Any], others: list[int]) -> list[Result]:
+    """Of a, b and c, partitions of broker 1, a wants two records a round, the others one; so do d and e, not in force in round 4.
+
+    Another member has a partition of each of the brokers `others`.
+    """
+    one = {**of_each, "records_per_round": 1}
+    late = [_reader(1, **one, from_round=1, to_round=4), _reader(1, **one, from_round=5)]
+    rows = [[_reader(1, **{**one, "records_per_round": 2})], [_reader(1, **one)], [_reader(1, **one)], late, late]
+    given = {"rounds": 8, "fetches_per_round": 4, "config": {THREADS: 4}, "remote_storage": store}
+    cases = [remote_log(consumers, 50, **given) for consumers in rows]
+    cases += [remote_log([_reader(1, "other", members=1)], 50, **given, initial={"leader": broker}) for broker in others]
+    results = simulate_together(cases, watch=True)
+    assert all(result.violations == [] for result in results)
+    assert [requests(result, "other") for result in results[5:]] == [[2] * 7] * len(others)
+    return results[:5]
+
+
+def test_a_member_whose_partitions_have_unlike_fetches() -> None:
+    """50 ms and 1 ms a byte: one fetch of 4 records, or three of one. The member has three: one, and two of the three.
+
+    That one was dealt earlier, so it is always first.
+    """
+    network = {"fetch_round_trip_ms": 50, "fetch_bytes_per_second": 1000}
+    results = simulate_together([remote_log([_reader(records, members=1)], 50, **network) for records in (4, 1)], watch=True)
+    assert [requests(result) for result in results] == [[1] * 6, [2] * 6]
+    assert [seen(result)[-1] for result in results] == [24, 12]
+    assert all(result.violations == [] for result in results)

@@ -60,9 +60,9 @@ class ReadsOfBlock:
         return (old["remote_round"] != new["remote_round"]) | (old["remote_errors"] != new["remote_errors"])
 
     def has_moved(self, before: State, which: np.ndarray) -> bool:
-        """Whether one of these readers asks another replica than then."""
+        """Whether one of these readers asked another replica since then, if only for some rounds: it checks a leader anew then."""
         (old, _), (new, _) = readers_of(before), readers_of(self.state)
-        return bool((old["asked"] != new["asked"])[which].any())
+        return any((old[name] != new[name])[which].any() for name in ("asked", "leader_epoch", "replica_until"))
 
     def asked_for(self, before: State, which: np.ndarray, first: int, last: int) -> Asking:
         """What these readers may ask for, from a round to another."""

@@ -60,7 +60,7 @@ class ReadsOfBlock:
         return (old["remote_round"] != new["remote_round"]) | (old["remote_errors"] != new["remote_errors"])
 
     def has_moved(self, before: State, which: np.ndarray) -> bool:
-        """Whether one of these readers asked another replica since then, if only for some rounds: it checks a leader anew then."""
+        """Whether one of these readers asked another replica since then, for some rounds at least: a new leader is checked."""
         (old, _), (new, _) = readers_of(before), readers_of(self.state)
         return any((old[name] != new[name])[which].any() for name in ("asked", "leader_epoch", "replica_until"))
 

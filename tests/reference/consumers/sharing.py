@@ -6,10 +6,6 @@ Choices where docs/consumer_rounds.md is silent:
 * Only what brings records is a read: one that another replica lets wait does not drop what is in hand of the first one.
 * That the store is away or slow, or the segment gone, holds for reads of what is in hand, too: only 4 and 5 are of requests.
 * A reader that 1 to 3 give nothing neither needs requests nor comes short of them.
-* When a reader was last dealt a request is kept while its group pauses, through resets, and from replica to replica. Its
-  place, and whether anybody came short, are those of the broker that dealt it that one.
-* "The first group" is that of the first row in the scenario, not by name.
-* Reads are made by partition and group, not in the order of turns.
 """
 
 from __future__ import annotations
@@ -28,8 +24,8 @@ class RemoteRead:
     """A read that a reader would make, of [position, end); `order` is its place among all readers.
 
     `fetched_by` is who asks whom: (group, member, broker). `segment_end` is where the limits of the segment are, `fetches` how
-    many of the reader's a round holds. It needs so many requests, and was dealt so many of them, the last by its broker
-    after so many of others and its own.
+    many of the reader's a round holds. It needs so many requests, and was dealt so many of them; `place` is that of the last
+    one among all that its broker dealt out.
     """
 
     reader: Reader
@@ -44,7 +40,7 @@ class RemoteRead:
     end: int
     needed: int = 0
     dealt: int = 0
-    dealt_after: int = 0
+    place: int = 0
     granted_bytes: int = 0
     failure: str | None = None
     refused: bool = False
@@ -92,8 +88,8 @@ def _deal_out(reads: Iterable[RemoteRead], requests: int) -> list[RemoteRead]:
     for already in range(max(wanted, default=0)):
         for read, most in zip(in_turn, wanted, strict=True):
             if count < requests and most > already:
-                read.dealt, read.dealt_after = read.dealt + 1, count
                 count += 1
+                read.dealt, read.place = read.dealt + 1, count
     return [read for read in in_turn if read.dealt == 0]
 
 
@@ -102,7 +98,7 @@ def note_who_was_dealt_some(reads: Sequence[RemoteRead], now: int) -> None:
     short = any(read.dealt < read.needed for read in reads)
     for read in reads:
         if read.dealt > 0:
-            read.reader.dealt_last = now, read.dealt_after if short else 0
+            read.reader.dealt_last = now, read.place if short else 0
 
 
 def share_quota(reads: Sequence[RemoteRead], wanted_bytes: Sequence[int], quota_bytes: int | None) -> None:

@@ -119,7 +119,7 @@ def scenario_of(cases: Sequence[Mapping[str, Any]], window_rounds: int, folder: 
         return None
 
 
-# 128 differs: whose turn at broker 1 it is from round 18 on, while four partitions have two copiers for as long as a rack is cut off.
+# 128 differs: whose turn at broker 1 it is from round 18 on; four partitions have two copiers while a rack is cut off.
 @pytest.mark.parametrize("seeds", [range(30), (*range(100, 128), 129)], ids=["first", "more"])
 def test_in_turn(tmp_path: Path, seeds: Iterable[int]) -> None:
     found, count, queued, throttled = {}, 0, 0, 0

@@ -73,6 +73,11 @@ class BrokerSegment:
     stale_before: tuple[StalePartition, ...]
     cause: int
 
+    @property
+    def is_with_rack(self) -> bool:
+        """Whether it is on the island of its rack."""
+        return self.island is not None
+
 
 def broker_timelines(
     faults: pa.Table,

@@ -20,11 +20,9 @@ _LOW_BITS = 32
 
 FLAGS = (
     *("offline", "paused", "isolated", "waking", "fenced", "returning", "restarted", "unclean_restart"),
-    *("clean_stop", "power_loss", "disk_loss", "clients_cut", "controller_up"),
+    *("clean_stop", "power_loss", "disk_loss", "clients_cut", "controller_up", "is_with_rack"),
 )
 """Flags of a BrokerSegment."""
-WITH_ITS_RACK = "with_its_rack"
-"""Flag of a broker that is on the island of its rack."""
 
 
 def joined(high: np.ndarray, low: np.ndarray | int) -> np.ndarray:
@@ -78,7 +76,6 @@ class BrokerColumns:
             return [span.settings.get(key) for span in spans]
 
         self.flags = {name: np.array([getattr(s, name) for s in segments], bool) for name in FLAGS}
-        self.flags[WITH_ITS_RACK] = np.array([s.island is not None for s in segments], bool)
         self.disk = _numbers(None if (rate := s.disk_bytes_per_second) is None else per_round(rate) for s in segments)
         self.cause = _numbers(s.cause for s in segments)
         self.moment = _numbers(s.moment for s in segments)

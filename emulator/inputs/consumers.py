@@ -26,6 +26,11 @@ def reads_per_thread(scenario: Scenario) -> int | None:
     return max(1, scenario.round_ms // read_ms) if read_ms > 0 else None
 
 
+def taken_bytes(row: ConsumerRow) -> int:
+    """Bytes that a reader takes in a round at the most, by its row."""
+    return MOST_BYTES if row.bytes_per_round is None else min(row.bytes_per_round, MOST_BYTES)
+
+
 def largest_record(scenario: Scenario) -> int:
     """Bytes of the largest record of any segment, of those that are remote at the start as a mean."""
     given, remote = scenario.initial_replicas, scenario.initial_remote_segments

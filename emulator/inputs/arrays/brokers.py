@@ -9,7 +9,7 @@ import numpy as np
 from emulator.faults.timeline import broker_timelines
 from emulator.inputs.arrays.columns import offsets_of
 from emulator.inputs.arrays.stale import StaleTable
-from emulator.inputs.broker_columns import NONE, WITH_ITS_RACK, BrokerColumns, Links, parted
+from emulator.inputs.broker_columns import NONE, BrokerColumns, Links, parted
 from emulator.inputs.brokers_over_time import BrokersOverTime
 from emulator.rounds.kafka.constants import (
     CLEAN_STOP,
@@ -47,7 +47,7 @@ STATUS_BITS = {
     "power_loss": POWER_LOSS,
     "disk_loss": DISK_LOSS,
     "clients_cut": CLIENTS_CUT,
-    WITH_ITS_RACK: WITH_RACK,
+    "is_with_rack": WITH_RACK,
 }
 """Flag of a BrokerSegment -> bit of a status. CONTROLLER_DOWN is the opposite of its flag, STALE depends on the partition."""
 

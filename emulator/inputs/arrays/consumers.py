@@ -11,7 +11,7 @@ from emulator.inputs.arrays.columns import PackedLists, distinct_rows, spread
 from emulator.inputs.arrays.placement import Placement
 from emulator.inputs.arrays.topics import TopicPlaces
 from emulator.inputs.arrays.workload import FROM, RECORD_BYTES, RECORDS, TO, TOO_LARGE, Workloads, uneven_rounds
-from emulator.inputs.consumers import MOST_BYTES, MOST_RECORDS, groups_of
+from emulator.inputs.consumers import MOST_RECORDS, groups_of, taken_bytes
 from emulator.inputs.storage_settings import whole_rounds
 from emulator.rounds.kafka.constants import FOREVER, UNKNOWN
 from emulator.rounds.kafka.reading.records import EARLIEST, LATEST, NO_POLICY, NO_RACK, Want
@@ -97,13 +97,12 @@ def _wants(rows: Sequence[ConsumerRow], groups: Sequence[str], racks: Mapping[st
 def _limits(row: ConsumerRow, scenario: Scenario) -> dict[str, int]:
     """What a reader's round may bring, and in how many fetches."""
     fetches = scenario.fetching.in_a_round(scenario.round_ms, row.fetch_bytes)
-    most = MOST_BYTES if row.bytes_per_round is None else row.bytes_per_round
     return {
-        "round_bytes": min(fetches * row.fetch_bytes, most, MOST_BYTES),
+        "round_bytes": min(fetches * row.fetch_bytes, taken_bytes(row)),
         "fetches": fetches,
         "request_bytes": max(1, row.fetch_bytes),
         "remote_fetches": remote_fetches(scenario, row),
-        "remote_bytes": min(most, MOST_BYTES),
+        "remote_bytes": taken_bytes(row),
     }
 
 

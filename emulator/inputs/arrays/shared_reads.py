@@ -14,13 +14,13 @@ import numpy as np
 from emulator.bandwidth.broker_configs import BrokerConfigs
 from emulator.bandwidth.placement import most_replicas
 from emulator.inputs.consumers import (
-    MOST_BYTES,
     MOST_RECORDS,
     groups_of,
     largest_record,
     most_of_a_round,
     read_quota,
     reads_per_thread,
+    taken_bytes,
 )
 from emulator.inputs.fetching import fetching_members
 from emulator.inputs.storage_settings import alterations_of, is_ever_tiered
@@ -50,13 +50,15 @@ def limits_reading(scenario: Scenario) -> bool:
         and is_ever_tiered(scenario, topic.config, alterations_of(scenario, topic.name))
     ]
     most = most_replicas(scenario, read)
+    if most <= 1:
+        return False
     settings = BrokerConfigs(scenario, (THREADS, QUOTA))
     reads, of_groups = reads_per_thread(scenario), _requests_of_groups(scenario)
     needed = most * sum(requests for requests, _ in of_groups.values())
     is_short = reads is not None and needed > min(settings.ever(THREADS)) * reads
     of_members = {group: np.bincount(member[member >= 0]).max() for group, member in fetching_members(scenario).items()}
     shares_fetches = any(partitions * of_groups[group][0] > of_groups[group][1] for group, partitions in of_members.items())
-    return most > 1 and (min(settings.ever(QUOTA)) < configs.NEVER or is_short or shares_fetches)
+    return min(settings.ever(QUOTA)) < configs.NEVER or is_short or shares_fetches
 
 
 def _requests_of_groups(scenario: Scenario) -> dict[str, tuple[int, int]]:
@@ -65,9 +67,8 @@ def _requests_of_groups(scenario: Scenario) -> dict[str, tuple[int, int]]:
     record_bytes = largest_record(scenario)
     for row in scenario.consumers:
         fetches = remote_fetches(scenario, row)
-        limit = MOST_BYTES if row.bytes_per_round is None else min(row.bytes_per_round, MOST_BYTES)
         records = MOST_RECORDS if row.records_per_round is None else min(row.records_per_round, MOST_RECORDS)
-        requests, _ = most_of_a_round(fetches, max(1, row.fetch_bytes), limit, records, record_bytes)
+        requests, _ = most_of_a_round(fetches, max(1, row.fetch_bytes), taken_bytes(row), records, record_bytes)
         most, least = found.get(row.group, (0, fetches))
         found[row.group] = max(most, int(requests)), min(least, fetches)
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from emulator.faults.timeline import StalePartition
+from emulator.faults.touching import StalePartition
 from emulator.inputs.brokers_over_time import METADATA_LAG, BrokersOverTime
 from emulator.inputs.consumers import read_quota
 from emulator.inputs.storage_settings import copy_quota

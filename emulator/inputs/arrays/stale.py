@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from emulator.faults.timeline import StalePartition
+from emulator.faults.touching import StalePartition
 from emulator.inputs.arrays.topics import Globs, TopicPlaces
 from emulator.rounds.kafka.constants import NO_NEWS, NOT_COVERED
 from emulator.scenario import Scenario

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from emulator.bandwidth.client_quotas import NO_CLIENT, ClientQuotas
-from emulator.engine.budgets.demands import Layout, bytes_of_workload, due_bytes, in_force, sums_of
+from emulator.engine.budgets.demands import Layout, bytes_of_workload, due_bytes, in_force, is_replica, sums_of
 from emulator.engine.budgets.read_demands import ReadDemands, bytes_at, readers_of
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.rounds.kafka.constants import NOBODY, UNKNOWN
@@ -145,7 +145,9 @@ def _of_producers(
 
 
 def _of_copies(state: State, layout: Layout, copies: np.ndarray) -> PartyDemand:
-    under_way = np.asarray(state.tiers)["copying"] != NO_SEGMENT if len(state.tiers) else copies > 0
+    under_way = np.zeros(len(copies), bool)
+    if len(state.tiers):
+        under_way = is_replica(state, layout) & (np.asarray(state.tiers)["copying"] != NO_SEGMENT)
     row = np.full(len(copies), PARTIES.index("uploads"))
     return PartyDemand(row, layout.broker, copies, under_way.astype(np.int64))
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from emulator.engine.budgets.copy_forecast import Course
 from emulator.engine.budgets.copy_queue import CopyTask, Turn
-from emulator.engine.budgets.demands import in_force
+from emulator.engine.budgets.demands import in_force, is_replica
 from emulator.engine.budgets.shared_block import SharedBlock
 from emulator.rounds.kafka.constants import FOREVER, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.list_records import Segment
 from emulator.rounds.kafka.state import State
-from emulator.rounds.kafka.tier.records import LEADER_DUTY, NO_SEGMENT, NOT_LOOKED_UP, Pin, RemoteSegment
+from emulator.rounds.kafka.tier.records import LEADER_DUTY, NO_DUTY, NO_SEGMENT, NOT_LOOKED_UP, Pin, RemoteSegment
 from emulator.rounds.packed import entries_of
 
 ANY_STARTS = 1 << 40
@@ -63,11 +63,15 @@ class CopiesOfBlock:
 
     def takes_thread(self, round_: int) -> np.ndarray:
         """Places of replicas whose copy is under way, and takes time."""
-        return np.flatnonzero((self.tiers["copying"] != NO_SEGMENT) & (self.store_bytes(round_) != UNKNOWN))
+        return np.flatnonzero(self._copies(self.state) & (self.store_bytes(round_) != UNKNOWN))
 
     def is_copying(self, place: int) -> bool:
         """Whether a replica has a copy under way."""
-        return bool(self.tiers["copying"][place] != NO_SEGMENT)
+        return bool(self._copies(self.state)[place])
+
+    def duties(self, state: State) -> np.ndarray:
+        """By replica its duty in a state of this block."""
+        return np.where(is_replica(state, self._block.layout), np.asarray(state.tiers)["duty"], NO_DUTY)
 
     def let_go(self) -> None:
         """Nobody waits for others."""
@@ -101,7 +105,7 @@ class CopiesOfBlock:
         if not brokers.any():
             return found
         tiers, rates = self.tiers, self.store_bytes(round_)
-        copies = tiers["copying"] != NO_SEGMENT
+        copies = self._copies(self.state)
         is_due = (tiers["duty"] == LEADER_DUTY) & (_rounds_due(tiers, self._round_ms) <= round_)
         places = np.flatnonzero(brokers[self.broker] & (copies | is_due) & self._run(self.state, round_))
         last = self._last_begun(round_)
@@ -145,12 +149,13 @@ class CopiesOfBlock:
         is_meant &= crowded[self.broker[replica]]
         segments, replica, number, now = segments[is_meant], replica[is_meant], number[is_meant], now[is_meant]
         begin = np.maximum(segments["started_round"], from_round)
-        # Of one that came to nothing it is not known when: one that moved anything may have taken all rounds.
-        end = np.where((now == number) | (segments["moved_bytes"] > 0), to_round - 1, begin - 1)
-        end = np.where(segments["was_finished"] == 1, segments["copied_round"], end)
         store = np.asarray(self._block.block.inputs.store)
         span = in_force(store["from_round"], np.asarray(before.tier)["store"][self.partition[replica]], begin)
         takes_no_time = (store["copy_bytes"][span] == UNKNOWN) & (self.tiers["network_bytes"][replica] == UNKNOWN)
+        # Of one that came to nothing it is not known when: one that moved anything, or could not, may have taken all rounds.
+        may_have_stood = (segments["moved_bytes"] > 0) | (store["copy_bytes"] == 0).any()
+        end = np.where((now == number) | may_have_stood, to_round - 1, begin - 1)
+        end = np.where(segments["was_finished"] == 1, segments["copied_round"], end)
         end = np.where(takes_no_time, begin - 1, end)
         order = np.lexsort((number, replica))
         replica, begin, end = replica[order], begin[order], end[order]
@@ -163,15 +168,15 @@ class CopiesOfBlock:
         """(place of the replica, its task, bytes moved) of who copied, in a round that was played as if nobody had to wait."""
         old, new = np.asarray(before.tiers), self.tiers
         due = np.where(old["duty"] == LEADER_DUTY, _rounds_due(old, self._round_ms), round_)
-        copies, runs, rates = old["copying"] != NO_SEGMENT, self._run(before, round_), self.store_bytes(round_)
+        copies, runs, rates = self._copies(before), self._run(before, round_), self.store_bytes(round_)
         segments, replica, number = self._segments(round_)
         begun: dict[int, list[tuple[int, int, bool]]] = defaultdict(list)
         for at, place in enumerate(replica.tolist()):
             is_under_way = int(new["copying"][place]) == int(number[at])
-            is_good = bool(segments["was_finished"][at]) or is_under_way
+            is_good = _is_whole(segments[at]) or is_under_way
             moved = int(segments["size_bytes"][at]) - (int(new["left_bytes"][place]) if is_under_way else 0)
             begun[place].append((int(segments["size_bytes"][at]), moved if is_good else 0, is_good))
-        remote, offsets = entries_of(RemoteSegment, self.state.remote), self.state.remote.offsets
+        entries, offsets = np.asarray(entries_of(RemoteSegment, self.state.remote)), self.state.remote.offsets
         last = self._last_begun(round_)
         for place in sorted({*np.flatnonzero(runs & copies).tolist(), *begun}):
             left, moved, fails = 0, 0, False
@@ -179,7 +184,7 @@ class CopiesOfBlock:
                 one, left = int(old["copying"][place]), int(old["left_bytes"][place])
                 if int(new["copying"][place]) == one:
                     moved = left - int(new["left_bytes"][place])
-                elif remote[offsets[self.partition[place]] + one].was_finished:
+                elif _is_whole(entries[offsets[self.partition[place]] + one]):
                     moved = left
                 else:
                     fails = True
@@ -187,6 +192,11 @@ class CopiesOfBlock:
             fails |= not all(is_good for *_, is_good in begun[place])
             numbers = (self._first + int(self.partition[place]), int(due[place]), int(last[place]), int(rates[place]))
             yield place, CopyTask(*numbers, bool(copies[place]), left, sizes, fails), moved + sum(m for _, m, _ in begun[place])
+
+    def _copies(self, state: State) -> np.ndarray:
+        """By replica, whether it has a copy under way in a state, and is still a replica."""
+        found: np.ndarray = (np.asarray(state.tiers)["copying"] != NO_SEGMENT) & is_replica(self.state, self._block.layout)
+        return found
 
     def _run(self, state: State, round_: int) -> np.ndarray:
         """By replica, whether its broker runs in a round."""
@@ -259,6 +269,11 @@ def under_way(
     copies = np.zeros(len(keys), np.int64)
     np.add.at(copies, of_key.reshape(-1), np.repeat([1, -1], len(begin)))
     return keys // width, from_round + keys % width, np.cumsum(copies)
+
+
+def _is_whole(segment: np.void) -> bool:
+    """Whether a copy that is not under way came to its end, be it that another leader deleted it meanwhile: it was not told."""
+    return bool(segment["moved_bytes"] == segment["size_bytes"])
 
 
 def _rounds_due(tiers: Any, round_ms: int) -> Any:

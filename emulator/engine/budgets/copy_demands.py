@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.engine.budgets.demands import Layout, due_bytes, in_force
+from emulator.engine.budgets.demands import Layout, due_bytes, in_force, is_replica
 from emulator.inputs.storage_settings import MOST_COPY_BYTES
 from emulator.rounds.kafka.constants import NO_EPOCH, NOT_RUNNING, OFFLINE, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
@@ -30,10 +30,11 @@ def copy_demands(state: State, inputs: Inputs, layout: Layout, window_rounds: in
     rate = store["copy_bytes"][in_force(store["from_round"], np.asarray(state.tier)["store"], round_)]
     appends = due_bytes(inputs, parts["workload"], round_)
     runs = spans["status"][in_force(spans["from_round"], replicas["span"], round_)] & NOT_RUNNING == 0
+    is_one = is_replica(state, layout)
     # Who was down until now has forgotten that it leads.
     knows = (replicas["leading_epoch"] != NO_EPOCH) & (replicas["status"] & OFFLINE == 0)
-    leads = knows & runs & (parts["assigned"][of] >> slot & 1 == 1) & copies[of] & (parts["deleted"][of] == 0)
-    copies_now = leads | (tiers["copying"] != NO_SEGMENT)
+    leads = knows & runs & is_one & copies[of] & (parts["deleted"][of] == 0)
+    copies_now = leads | (is_one & (tiers["copying"] != NO_SEGMENT))
     backlog = np.zeros(len(of), np.int64)
     copiers = np.flatnonzero(copies_now)
     backlog[copiers] = backlogs(state, inputs, of[copiers], copiers, of_settings, round_)

@@ -76,8 +76,9 @@ class CopyTurns:
         threads, most = np.array(budgets.threads_at(from_round)), budgets.window_bytes_at(from_round)
         half = from_round + (to_round - from_round) // 2
         of_blocks = {id(block): block.copied_since(from_round) for block in self._blocks}
-        befores = {id(block): np.asarray(old.tiers)["duty"] for block, old in zip(self._blocks, self._before, strict=True)}
-        if any(befores[id(block)][place] != block.tiers["duty"][place] for block, place, *_ in self._courses):
+        blocks = zip(self._blocks, self._before, strict=True)
+        has_changed = {id(block): block.duties(old) != block.duties(block.state) for block, old in blocks}
+        if any(has_changed[id(block)][place] for block, place, *_ in self._courses):
             found = half if to_round > from_round + 1 else found
         last: dict[int, tuple[int, int]] = {}
         for block, place, task, course in self._courses:

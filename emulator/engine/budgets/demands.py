@@ -103,6 +103,12 @@ def layout_of(state: State, shared: SharedBudgets, page_cache: np.ndarray, fetch
     return Layout(of, slot, broker, page_cache, fetcher[of], parts["workload"].copy())
 
 
+def is_replica(state: State, layout: Layout) -> np.ndarray:
+    """By replica of a block, whether it is one in a state: records of who left stay, with its duty and its copy for a round."""
+    found: np.ndarray = np.asarray(state.partitions)["assigned"][layout.partition] >> layout.slot & 1 == 1
+    return found
+
+
 def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets, listed: np.ndarray, round_: int) -> Demands:
     """What is asked for at an edge, before its round is played; inputs are those of the round.
 
@@ -128,7 +134,7 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
     batch_bytes = largest_batches(inputs)[pattern_in_force(inputs, parts["workload"], round_)]
     most = most_fetched(inputs, parts["scenario"][of], np.maximum(limit_bytes, batch_bytes[of]))
     wanted = np.minimum(-(-lacks // shared.window_rounds) + appends[of], most)
-    asks = follows & (parts["assigned"][of] >> slot & 1 == 1) & runs & serves[of]
+    asks = follows & is_replica(state, layout) & runs & serves[of]
     of_leaders, of_followers = listed[0][leader][of], listed[1]
     is_listed = follows & (of_leaders | of_followers)
     in_sync = parts["known_isr"][of] >> slot & 1 == 1

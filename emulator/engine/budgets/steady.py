@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.engine.budgets.demands import Demands, Layout, in_force, leader_serves
+from emulator.engine.budgets.demands import Demands, Layout, in_force, is_replica, leader_serves
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.rounds.kafka.constants import FOREVER, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
@@ -29,7 +29,7 @@ def steady_until(state: State, inputs: Inputs, layout: Layout, asked: Demands, s
     lacks, window = np.maximum(replicas["log_bytes"][leader] - replicas["log_bytes"], 0), shared.window_rounds
     in_memory = page_cache[leader]
     is_beyond = (in_memory == UNKNOWN) | (lacks > in_memory)  # and stays so as long as it does not come nearer
-    takes_part = (parts["assigned"][of] >> slot & 1 == 1) & _runs(state, inputs, round_)
+    takes_part = is_replica(state, layout) & _runs(state, inputs, round_)
     asks_for_all = (asked.demand > 0) & (-(-lacks // window) + asked.appends[of] > asked.demand)
     is_far = takes_part & asks_for_all & is_beyond & (replicas["quota_bytes"] != UNKNOWN)
     enough = np.maximum((asked.demand - asked.appends[of]) * window, np.where(in_memory == UNKNOWN, 0, in_memory + 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -102,12 +103,22 @@ def what_differs(results: Sequence[Result], game: Played, seed: int) -> dict[str
     """By seed and partition."""
     found, known = {}, all_known(game)
     for place, expected in enumerate(results):
-        differs = differences(expected, game, place, known, COLUMNS, KINDS) + segments_that_differ(expected, game, place)
+        differs = differences(expected, game, place, known, COLUMNS, KINDS)
         if expected.coverage["two_copiers"]:  # which of two brokers copied first in a round is a choice of the reference's
             differs = [one for one in differs if one[0] != "remote_copied_again_bytes"]
+            rows, others = in_any_order(expected.remote_segments), in_any_order(remote_segments_of(game, place))
+            differs += [("segment", 0, (), one, other) for one, other in zip_longest(rows, others) if one != other]
+        else:
+            differs += segments_that_differ(expected, game, place)
         if differs:
             found[f"s{seed}-t{place}"] = differs[:6]
     return found
+
+
+def in_any_order(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Remote segments without their numbers, by when and where they began."""
+    found = [{name: value for name, value in row.items() if name != "segment"} for row in rows]
+    return sorted(found, key=lambda row: (row["started_round"] or 0, row["broker"], row["base_offset"]))
 
 
 def scenario_of(cases: Sequence[Mapping[str, Any]], window_rounds: int, folder: Path) -> Scenario | None:
@@ -119,9 +130,12 @@ def scenario_of(cases: Sequence[Mapping[str, Any]], window_rounds: int, folder: 
         return None
 
 
-# 128 differs: whose turn at broker 1 it is from round 18 on; four partitions have two copiers while a rack is cut off.
-@pytest.mark.parametrize("seeds", [range(30), (*range(100, 128), 129)], ids=["first", "more"])
-def test_in_turn(tmp_path: Path, seeds: Iterable[int]) -> None:
+LETTING_GO = (216, 227, 260, 299, 309, 334, 362, 392, 467, 663)
+"""Copies that stand still, or whose partition leaves the broker, or is deleted by another leader, while others wait."""
+
+
+@pytest.mark.parametrize("seeds", [range(30), range(100, 130), LETTING_GO], ids=["first", "more", "letting_go"])
+def test_in_turn(tmp_path: Path, seeds: Sequence[int]) -> None:
     found, count, queued, throttled = {}, 0, 0, 0
     for seed in seeds:
         cases, window_rounds = cases_of(seed)
@@ -134,7 +148,7 @@ def test_in_turn(tmp_path: Path, seeds: Iterable[int]) -> None:
         queued += any(result.coverage["copy_queued"] for result in results)
         throttled += any(result.coverage["copy_throttled"] for result in results)
     assert not found, f"{len(found)} differ: {dict(list(found.items())[:3])}"
-    assert count >= 20 and queued >= count // 2 and throttled >= 3
+    assert count >= len(seeds) * 2 // 3 and queued >= count // 2 and (throttled >= 3 or seeds is LETTING_GO)
 
 
 def copies_of(rows: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:

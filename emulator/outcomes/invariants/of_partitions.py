@@ -211,7 +211,8 @@ OF_PARTITIONS: tuple[Invariant, ...] = (
         "after the last fault every replica is heard, and in the ISR if it is caught up, within a bound",
         (
             "settled AND leader >= 0 AND leader_ready AND ((assigned & own_bit) != 0) AND NOT ((isr & own_bit) != 0)"
-            " AND (fetched_round < quiet_from OR (leo >= leader_hw AND leo >= leader_epoch_start))"
+            " AND ((fetched_round < quiet_from AND NOT sent_away)"
+            " OR (leo >= leader_hw AND leo >= leader_epoch_start))"
         ),
         "end",
         "Vanlightly/kafka-tlaplus, kip-966: liveness",

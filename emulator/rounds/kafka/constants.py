@@ -22,7 +22,7 @@ BEFORE_THE_RUN = -1
 OFFLINE, PAUSED, ISOLATED, WAKING, FENCED, RETURNING, RESTARTED, UNCLEAN_RESTART = (1 << bit for bit in range(8))
 CLEAN_STOP, POWER_LOSS, DISK_LOSS, CLIENTS_CUT, STALE, STALE_BEFORE, CONTROLLER_DOWN = (1 << bit for bit in range(8, 15))
 WITH_RACK = 1 << 15
-"""It is isolated by rack_isolation alone: it reaches the others of its rack of which that is so."""
+"""It is isolated by rack_isolation alone, running or not: it reaches the others of its rack of which that is so."""
 NOT_RUNNING = OFFLINE | PAUSED
 OUT_OF_TOUCH = OFFLINE | PAUSED | ISOLATED
 DEAF = OUT_OF_TOUCH | STALE

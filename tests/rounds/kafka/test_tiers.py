@@ -89,7 +89,9 @@ def differing(
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(60), range(100, 160), (484, 550, 585)], ids=["first", "more", "unanswered while building"]
+    "seeds",
+    [range(60), range(100, 160), (484, 550, 585), (5144, 5152)],
+    ids=["first", "more", "unanswered while building", "sent away for ever"],
 )
 def test_schedules(tmp_path: Path, seeds: Iterable[int]) -> None:
     found = differing({f"s{seed}": schedule(seed) for seed in seeds}, tmp_path, breaks_nothing=True)

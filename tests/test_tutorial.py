@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.outcomes.leaderless import leaderless_rounds
 from tests.page_commands import renewed
 
 ROOT = Path(__file__).parents[1]
@@ -49,6 +50,12 @@ def test_the_fifteen_questions_have_the_answers_that_they_say() -> None:
     assert [int(section.partition(".")[0]) for section in asked] == list(range(1, 16))
     assert all("\n$ emulator " in section for section in asked)
     assert renewed(page) == page
+
+
+@pytest.mark.usefixtures("tutorial")
+def test_when_there_was_no_leader(folder: Path) -> None:
+    rounds, differing = leaderless_rounds(folder / "build" / "tutorial" / "result")
+    assert rounds > 100 and not differing
 
 
 def test_what_is_cut_stays_cut() -> None:

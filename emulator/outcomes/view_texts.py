@@ -25,6 +25,7 @@ HELPER_VIEWS = (
     "topic_availability",
     "isr_recoveries",
     "leader_gaps",
+    "leaderless_stretches",
     "diverged",
     "controller_rounds",
     "replica_rounds",

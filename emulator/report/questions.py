@@ -113,10 +113,9 @@ ORDER BY lost_at_elections DESC, leaderless_seconds DESC, struck
 WITHOUT_LEADER = """
 SELECT round, sum(change) AS change
 FROM (
-  SELECT round - unnoticed_rounds AS round, 1 AS change FROM leader_gaps
-  WHERE scenario_id = {s} AND unnoticed_rounds + vacant_rounds > 0
+  SELECT from_round AS round, 1 AS change FROM leaderless_stretches WHERE scenario_id = {s}
   UNION ALL
-  SELECT round + vacant_rounds, -1 FROM leader_gaps WHERE scenario_id = {s} AND unnoticed_rounds + vacant_rounds > 0
+  SELECT to_round, -1 FROM leaderless_stretches WHERE scenario_id = {s}
 )
 GROUP BY round
 ORDER BY round

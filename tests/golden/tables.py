@@ -71,6 +71,7 @@ LATER_TABLES = ("event_counts", "ledger_rounds", "bookie_rounds", "topic_rounds"
 
 LATER_ANSWERS = (
     "sweep",
+    "leaderless_stretches",
     "entry_rounds",
     "tiering_ledgers",
     "commit_latencies",
@@ -78,6 +79,7 @@ LATER_ANSWERS = (
     "ask_who_suffers_meanwhile",
     "ask_which_setting_suits_which_topic",
     "ask_which_readers_waited",
+    "ask_when_was_each_topic_unavailable",
 )
 """Views and questions that came after them, likewise: what they answer has tests of its own."""
 

@@ -18,6 +18,7 @@ from emulator.rounds.compiled import is_compiling
 from emulator.run import run_emulation
 from emulator.scenario import load_run
 from tests.asked import ask, rows_of
+from tests.outcomes.leaderless import leaderless_rounds
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "protocols_compared.md"
@@ -55,6 +56,12 @@ def test_figures_of_the_page(compared: dict[str, Row]) -> None:
     page = PAGE.read_text(encoding="utf-8").splitlines()
     missing = [line_of(row) for row in compared.values() if line_of(row) not in page]
     assert missing == []
+
+
+@pytest.mark.usefixtures("compared")
+def test_when_there_was_no_leader(folder: Path) -> None:
+    rounds, differing = leaderless_rounds(folder / "protocols_compared")
+    assert rounds > 100 and not differing
 
 
 def test_what_the_document_says(compared: dict[str, Row]) -> None:

@@ -71,7 +71,7 @@ def _undo_one(change: Change, table: Table) -> str | None:
     if not key.keys() <= set(names) or not whole and change["column"] not in names:
         return "the table has no such column"
     found = [row for row in table.rows if all(row[names.index(column)] == value for column, value in key.items())]
-    if not found and change["scenario"] == EVERY:
+    if not found and not whole and change["scenario"] == EVERY:
         return None
     if len(found) != 1:
         return f"{len(found)} rows have this key"

@@ -84,7 +84,9 @@ def test_a_change_is_taken_back() -> None:
     assert undo([change], "any", "t", table) == []
     assert table.rows == [[0, 1, 5], [0, 2, 6]]
     assert "it is 6" in undo([change], "any", "t", table)[0]
-    assert "0 rows" in undo([{**change, "key": {"round": 3}}], "any", "t", table)[0]
+    elsewhere = {**change, "key": {"round": 3}}
+    assert undo([elsewhere], "any", "t", table) == [], "of all scenarios those have it that have its row"
+    assert "0 rows" in undo([{**elsewhere, "scenario": "any"}], "any", "t", table)[0]
 
 
 def test_rows_come_and_go() -> None:

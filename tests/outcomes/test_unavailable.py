@@ -20,7 +20,7 @@ FAULTS: list[dict[str, Any]] = [
     {"kind": "isolation", "broker": 3, "clients": True, "from_round": 100, "to_round": 130},
     {"kind": "broker_pause", "broker": 4, "from_round": 100, "to_round": 104},
     {"kind": "broker_crash", "broker": 5, "from_round": 100, "to_round": 104},
-    {"kind": "rack_loss", "rack": "a", "from_round": 230, "to_round": None},
+    {"kind": "rack_loss", "rack": "a", "from_round": 230, "to_round": 260},
 ]
 EVENTS: dict[int, list[tuple[int, str, int, int | None]]] = {
     0: [(38, "leader_lost", 1, 0), (60, "election", 1, 0)],  # noticed when its session ends

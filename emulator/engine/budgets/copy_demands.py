@@ -30,11 +30,11 @@ def copy_demands(state: State, inputs: Inputs, layout: Layout, window_rounds: in
     rate = store["copy_bytes"][in_force(store["from_round"], np.asarray(state.tier)["store"], round_)]
     appends = due_bytes(inputs, parts["workload"], round_)
     runs = spans["status"][in_force(spans["from_round"], replicas["span"], round_)] & NOT_RUNNING == 0
-    is_one = is_replica(state, layout)
+    is_assigned = is_replica(state, layout)
     # Who was down until now has forgotten that it leads.
     knows = (replicas["leading_epoch"] != NO_EPOCH) & (replicas["status"] & OFFLINE == 0)
-    leads = knows & runs & is_one & copies[of] & (parts["deleted"][of] == 0)
-    copies_now = leads | (is_one & (tiers["copying"] != NO_SEGMENT))
+    leads = knows & runs & is_assigned & copies[of] & (parts["deleted"][of] == 0)
+    copies_now = leads | (is_assigned & (tiers["copying"] != NO_SEGMENT))
     backlog = np.zeros(len(of), np.int64)
     copiers = np.flatnonzero(copies_now)
     backlog[copiers] = backlogs(state, inputs, of[copiers], copiers, of_settings, round_)

@@ -43,9 +43,11 @@ stops AS (
     f.fault_id,
     b.broker,
     f.from_round,
-    coalesce(f.to_round, s.rounds) AS to_round,
+    least(coalesce(f.to_round, s.rounds), s.rounds) AS to_round,
     -- a process that ends leads no more until it is elected again
-    IF(f.kind IN ('broker_pause', 'isolation', 'rack_isolation'), coalesce(f.to_round, s.rounds), s.rounds) AS led_again_round
+    IF(
+      f.kind IN ('broker_pause', 'isolation', 'rack_isolation'), least(coalesce(f.to_round, s.rounds), s.rounds), s.rounds
+    ) AS led_again_round
   FROM faults f
   JOIN scenarios s ON s.scenario_id = f.scenario_id
   JOIN brokers b ON b.scenario_id = f.scenario_id AND (b.broker = f.broker OR b.rack = f.rack)

@@ -6,21 +6,16 @@ controller comes or goes, one round later, and where a session ends; the cost is
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from emulator.faults.broker_state import BrokerState, broker_states
+from emulator.faults.broker_state import broker_states
 from emulator.faults.kinds import read_fault_rows
-from emulator.faults.steps import Steps, append_step, one_round_later, sweep, walk
+from emulator.faults.steps import Steps, one_round_later, sweep, walk
 from emulator.faults.touching import UNTOUCHED, Cause, StalePartition, grouped_faults
-
-_CutOff = tuple[bool, str | None]
-"""Of a broker that it is isolated, and its island."""
 
 NO_FAULT = -1
 
@@ -33,11 +28,11 @@ class BrokerSegment:
     are true only in segments of one round. `stopped_cleanly`: offline after a controlled shutdown that nothing spoilt.
     `fenced` is the state after this round's fencing and unfencing. `island`: the rack with which it is cut off, down or
     not, if no other isolation holds on it: two of one island reach each other. `drop_to`: sorted brokers that this broker's
-    messages do not reach. `slow_to`: (peer, bytes per second) for messages to the peer, sorted by peer; `far_to`: likewise
-    (peer, microseconds of a fetch's round trip). `stale` and `stale_before`: what stale_metadata covers in this round and in
-    the one before, sorted. `moment`: of an offline broker that a fault killed, when in its first offline round it stopped
-    (FaultRow.moment); else None. `cause`: fault_id of the strongest fault in force, else of the last that was, -1 before the
-    first.
+    messages do not reach as a link is cut. `slow_to`: (peer, bytes per second) for messages to the peer, sorted by peer;
+    `far_to`: likewise (peer, microseconds of a fetch's round trip). `stale` and `stale_before`: what stale_metadata covers in
+    this round and in the one before, sorted. `moment`: of an offline broker that a fault killed, when in its first offline
+    round it stopped (FaultRow.moment); else None. `cause`: fault_id of the strongest fault in force, else of the last that
+    was, -1 before the first.
     """
 
     from_round: int
@@ -79,8 +74,6 @@ def broker_timelines(
     brokers: Sequence[tuple[int, str | None]],
     rounds: int,
     session_timeout_rounds: int,
-    *,
-    isolation_in_drop_to: bool = True,
 ) -> dict[int, list[BrokerSegment]]:
     """Cuts [0, rounds) of every broker into segments in which what the faults say of it does not change.
 
@@ -89,10 +82,9 @@ def broker_timelines(
     same marker is set in two rounds running (two disk losses). Raises ValueError for what read_fault_rows refuses, for
     an unknown broker or peer, and for session_timeout_rounds < 1.
 
-    Every isolation shows in the `drop_to` of all other brokers, so that segments grow with isolations x brokers. With
-    `isolation_in_drop_to=False` it holds link cuts only, and the reader drops what an `isolated` broker sends or is
-    sent, but for messages within an `island`: the same facts, at a cost of the faults alone. A slow_link without a peer
-    touches every broker as well.
+    An isolation does not show in the `drop_to` of all other brokers, so that the cost is that of the faults alone: what an
+    `isolated` broker sends or is sent is dropped by who reads this, but for messages within an `island`. A slow_link without
+    a peer touches every broker.
 
     Choices where the definitions leave one:
     * A controlled shutdown is overridden by a stronger fault that starts in the same round: no clean stop, no fence.
@@ -120,8 +112,6 @@ def broker_timelines(
         broker: broker_states(own, controller_up, rounds, session_timeout_rounds) if own else of_nobody
         for broker, own in ((broker, grouped.of_broker[broker].own) for broker, _ in brokers)
     }
-    cut_off_brokers = _cut_off_brokers(states) if isolation_in_drop_to else [(0, {})]
-    all_brokers = tuple(sorted(states)) if isolation_in_drop_to else None
     timelines: dict[int, list[BrokerSegment]] = {}
     untouched: list[BrokerSegment] | None = None
     for broker, state in states.items():
@@ -136,7 +126,6 @@ def broker_timelines(
             state,
             controller_loss,
             sweep(touching.cuts, lambda peers: tuple(sorted(set(peers)))),
-            cut_off_brokers,
             sweep(touching.slow, lambda links: _by_peer(links, min)),
             sweep(touching.far, lambda links: _by_peer(links, max)),
             sweep(touching.disk, lambda rates: min(rates, default=None)),
@@ -144,7 +133,7 @@ def broker_timelines(
             one_round_later(stale, ()),
             sweep(touching.causes + grouped.everywhere.causes, _strongest),
         ]
-        timelines[broker] = _segments(broker, functions, all_brokers, rounds)
+        timelines[broker] = _segments(functions, rounds)
         if touching == UNTOUCHED:
             untouched = timelines[broker]  # what brokers that no fault names have in common
     return timelines
@@ -171,39 +160,17 @@ def _by_peer(links: Collection[tuple[int, int]], worse: Callable[[int, int], int
     return tuple(sorted(worst.values()))
 
 
-def _cut_off_brokers(states: Mapping[int, Steps[BrokerState]]) -> Steps[dict[int, _CutOff]]:
-    """The brokers that are isolated, or down on an island, cluster-wide."""
-    changes: defaultdict[int, list[tuple[int, _CutOff]]] = defaultdict(list)
-    for broker, steps in states.items():
-        before: _CutOff = (False, None)
-        for round_, state in steps:
-            now = (state.isolated, state.island)
-            if now != before:
-                changes[round_].append((broker, now))
-            before = now
-    cut_off: dict[int, _CutOff] = {}
-    steps_of_all: Steps[dict[int, _CutOff]] = [(0, {})]
-    for round_ in sorted(changes):
-        cut_off |= dict(changes[round_])
-        append_step(steps_of_all, round_, {broker: how for broker, how in cut_off.items() if how != (False, None)})
-    return steps_of_all
-
-
-def _segments(
-    broker: int, functions: Sequence[Steps[Any]], all_brokers: tuple[int, ...] | None, rounds: int
-) -> list[BrokerSegment]:
-    others = None if all_brokers is None else _without(all_brokers, broker)
+def _segments(functions: Sequence[Steps[Any]], rounds: int) -> list[BrokerSegment]:
     segments: list[BrokerSegment] = []
     facts: tuple[Any, ...] = ()
     begun = 0
     cause = NO_FAULT
     for round_, values in walk(functions, rounds):
-        state, controller_loss, cuts, cut_off, slow, far, disk, stale, stale_before, strongest = values
+        state, controller_loss, drop_to, slow, far, disk, stale, stale_before, strongest = values
         if strongest != NO_FAULT:
             cause = strongest
         elif controller_loss != NO_FAULT:
             cause = controller_loss
-        drop_to = cuts if others is None else tuple(_dropped(state, set(cuts), cut_off, others))
         facts_now = (*state, controller_loss == NO_FAULT, drop_to, slow, far, disk, stale, stale_before, cause)
         if facts_now != facts or state.has_marker:
             if facts:
@@ -211,17 +178,3 @@ def _segments(
             facts, begun = facts_now, round_
     segments.append(BrokerSegment(begun, rounds, *facts))
     return segments
-
-
-def _dropped(state: BrokerState, cuts: Set[int], cut_off: Mapping[int, _CutOff], others: Iterable[int]) -> Iterator[int]:
-    """Those of the others that a broker's messages do not reach."""
-    for other in others:
-        is_isolated, island = cut_off.get(other, (False, None))
-        are_mates = state.island is not None and island == state.island
-        if other in cuts or ((state.isolated or is_isolated) and not are_mates):
-            yield other
-
-
-def _without(sorted_brokers: tuple[int, ...], broker: int) -> tuple[int, ...]:
-    index = bisect_left(sorted_brokers, broker)
-    return sorted_brokers[:index] + sorted_brokers[index + 1 :]

@@ -28,7 +28,6 @@ def island_rows(scenario: Scenario, graphs: Graphs) -> Iterator[tuple[Any, ...]]
         [(broker.id, broker.rack) for broker in scenario.brokers],
         scenario.rounds,
         scenario.session_timeout_rounds,
-        isolation_in_drop_to=False,
     )
     before: list[Group] = []
     since = 0

@@ -10,7 +10,8 @@ import pytest
 from emulator.faults import broker_timelines
 
 from .naive_timeline import naive_timelines
-from .test_timeline import by_round, fault, fault_table, rounds_of
+from .test_timeline import fault, fault_table, rounds_of
+from .test_timeline import told as told_of
 
 BROKERS = [(1, "a"), (2, "a"), (3, "b"), (4, "b"), (5, None)]
 ROUNDS, TIMEOUT = 12, 3
@@ -23,7 +24,7 @@ def by_definition(*rows: dict[str, Any]) -> Said:
 
 
 def by_sweep(*rows: dict[str, Any]) -> Said:
-    return {one: by_round(of) for one, of in broker_timelines(fault_table(*rows), BROKERS, ROUNDS, TIMEOUT).items()}
+    return told_of(broker_timelines(fault_table(*rows), BROKERS, ROUNDS, TIMEOUT))
 
 
 def cut(from_round: int, to_round: int, rack: str = "a", **more: Any) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class OneScenario:
         """By broker what the faults say of it."""
         s = self.scenario
         brokers = [(b.id, b.rack) for b in s.brokers]
-        return broker_timelines(s.faults, brokers, s.rounds, s.session_timeout_rounds, isolation_in_drop_to=False)
+        return broker_timelines(s.faults, brokers, s.rounds, s.session_timeout_rounds)
 
     @cached_property
     def partitions(self) -> list[OnePartition]:

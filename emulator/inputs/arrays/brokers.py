@@ -71,9 +71,7 @@ class BrokerArrays:
 
     def __init__(self, scenario: Scenario, stale: StaleTable) -> None:
         brokers = [(b.id, b.rack) for b in scenario.brokers]
-        timelines = broker_timelines(
-            scenario.faults, brokers, scenario.rounds, scenario.session_timeout_rounds, isolation_in_drop_to=False
-        )
+        timelines = broker_timelines(scenario.faults, brokers, scenario.rounds, scenario.session_timeout_rounds)
         columns = BrokerColumns(BrokersOverTime(scenario, timelines), scenario.round_ms)
         self.ids = columns.ids
         self.racks, self.rack_numbers = _racks(scenario, self.ids)

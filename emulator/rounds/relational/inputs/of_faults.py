@@ -52,7 +52,7 @@ def timelines_of(scenario: Scenario) -> dict[int, list[BrokerSegment]]:
     """By broker what faults say of it, in rounds in which that stays the same."""
     brokers = [(broker.id, broker.rack) for broker in scenario.brokers]
     timeout = scenario.session_timeout_rounds
-    return broker_timelines(scenario.faults, brokers, scenario.rounds, timeout, isolation_in_drop_to=False)
+    return broker_timelines(scenario.faults, brokers, scenario.rounds, timeout)
 
 
 def per_round(bytes_per_second: int | None, scenario: Scenario) -> int | None:

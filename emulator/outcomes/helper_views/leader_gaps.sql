@@ -1,5 +1,6 @@
 -- What each loss of a leader cost in rounds: unnoticed_rounds until it was seen, vacant_rounds without a successor.
--- An isolated leader goes on serving the clients it reaches, so only faults that stop it count as unnoticed.
+-- An isolated leader goes on serving the clients it reaches, so only faults that stop it count as unnoticed; none that was over
+-- before it was elected.
 WITH changes AS (
   SELECT
     e.*,
@@ -20,7 +21,7 @@ SELECT
   c.kind,
   c.cause,
   CASE
-    WHEN c.previous_kind = 'leader_lost' THEN 0
+    WHEN c.previous_kind = 'leader_lost' OR c.fault_to_round <= c.previous_round THEN 0
     WHEN c.fault_kind IN (
       'broker_crash', 'power_loss', 'disk_loss', 'controlled_shutdown', 'broker_pause', 'rack_loss'
     ) THEN greatest(0, c.round - greatest(c.fault_from_round, c.previous_round))

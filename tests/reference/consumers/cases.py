@@ -55,6 +55,11 @@ def requests(result: Result, name: str = "g") -> list[int]:
     return [taken.requests for taken in result.readers[name].taken if taken.source == REMOTE]
 
 
+def pieces(result: Result, name: str = "g") -> list[int]:
+    """Of how many pieces each of the group's remote reads was."""
+    return [taken.pieces for taken in result.readers[name].taken if taken.source == REMOTE]
+
+
 def indexes(result: Result, name: str = "g") -> tuple[int, int]:
     """The group's hits and misses of indexes, one for each request."""
     row = counts(result, name)

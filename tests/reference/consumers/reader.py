@@ -43,13 +43,14 @@ class Unread(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """Records of one answer, (epoch, offset) each, and how many requests it took."""
+    """Records of one answer, (epoch, offset) each, how many requests it took, and of how many pieces a remote one is."""
 
     round: int
     broker: int
     source: str
     records: list[tuple[int, int]]
     requests: int
+    pieces: int = 1
 
 
 class InHand(NamedTuple):

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ..tiered.metadata import RemoteSegment
+from .pieces import Piece
 from .reader import Reader
 from .settings import ReadSettings, ReadStore, Row
 
@@ -23,9 +23,9 @@ from .settings import ReadSettings, ReadStore, Row
 class RemoteRead:
     """A read that a reader would make, of [position, end); `order` is its place among all readers.
 
-    `fetched_by` is who asks whom: (group, member, broker). `segment_end` is where the limits of the segment are, `fetches` how
-    many of the reader's a round holds. It needs so many requests, and was dealt so many of them; `place` is that of the last
-    one among all that its broker dealt out.
+    `fetched_by` is who asks whom: (group, member, broker). `pieces` are those that it may go through, each within the limits
+    of its segment, `fetches` how many of the reader's a round holds. It needs so many requests, and was dealt so many of them;
+    `place` is that of the last one among all that its broker dealt out.
     """
 
     reader: Reader
@@ -34,8 +34,7 @@ class RemoteRead:
     order: int
     partition: int
     broker: int
-    segment: RemoteSegment
-    segment_end: int
+    pieces: Sequence[Piece]
     fetches: int
     end: int
     needed: int = 0

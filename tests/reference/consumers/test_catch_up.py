@@ -10,7 +10,10 @@ from .simulate import simulate
 
 
 def _away(topic_config: dict[str, Any] | None = None, **given: Any) -> dict[str, Any]:
-    """10 records a round; segments of 50; 100 stay local; memory has the last 30. The group is away from round 20 to 60."""
+    """10 records a round; segments of 50; 100 stay local; memory has the last 30. The group is away from round 20 to 60.
+
+    With the round trip of the default, a round holds 80 fetches of 1 MiB.
+    """
     rows = [group(start=0, to_round=20), group(start=0, from_round=60, records_per_round=30)]
     sizes = {"segment.bytes": 50 * RECORD_BYTES, "local.retention.bytes": 100 * RECORD_BYTES}
     return tiered_case(
@@ -19,21 +22,45 @@ def _away(topic_config: dict[str, Any] | None = None, **given: Any) -> dict[str,
         topic_config={**sizes, **(topic_config or {})},
         page_cache_bytes=30 * RECORD_BYTES,
         consumers=rows,
-        **given,
+        **{"fetch_round_trip_ms": 1, **given},
     )
 
 
 def test_catch_up() -> None:
     """At the end of round r the LEO is 10 (r + 1), the HW 10 r, and the local log starts at 50 ((10 (r + 1) - 100) div 50).
 
-    Position 190 in round 60: 10 records of segment 150, then 30 and 20 of each of the ten segments till 700, where the local
-    log starts when the reader gets there, in round 81. A segment is less than a fetch, so there are 11 requests, each for
-    another segment. Five rounds of 30 from disk, till 850 in round 85; in round 86 only 20 records lie between the position and
-    the LEO, and what comes is in memory.
+    Position 190 in round 60: 10 records of segment 150 and 20 of segment 200; then 30 and 20 + 10 and so on, till 580 in round
+    72. In 73 the log starts at 600 locally: 20 records. In 74 it starts at 650: 30, and the 20 up to there in 75. So it is at
+    650, where the local log starts, in 76. A segment is less than a fetch: ten requests, each for another segment, of which the
+    rest is in hand for the next round. Five rounds of 30 from disk, till 800 in round 80; in round 81 only 20 records lie
+    between the position and the LEO, and what comes is in memory.
     """
     result = simulate(_away(), watch=True)
     rows = {row["round"]: row for row in result.trace}
     assert rows[19]["position"] == 190
+    assert [rows[round_]["position"] for round_ in (60, 61, 62, 72, 73, 74, 75, 76, 80, 81, 82)] == [
+        *[220, 250, 280, 580, 600, 630, 650],
+        *[680, 800, 810, 820],
+    ]
+    answers = [rows[round_]["answer"] for round_ in range(60, 95)]
+    assert answers == [*["remote"] * 16, *["disk"] * 5, *["page_cache"] * 14]
+    row = counts(result)
+    assert (row["remote_requests"], row["remote_bytes"]) == (10, 460 * RECORD_BYTES)
+    assert (row["index_misses"], row["index_hits"]) == (10, 0)
+    assert (row["disk_requests"], row["disk_bytes"]) == (5, 150 * RECORD_BYTES)
+    # 190 before it went away, and 10 a round from 81 to 94
+    assert row["page_cache_bytes"] == (190 + 140) * RECORD_BYTES
+    assert (row["max_lag"], row["lag"], row["skipped"]) == (380, 0, 0)
+    assert result.unread == [] and result.violations == []
+
+
+def test_catch_up_with_one_fetch_a_round() -> None:
+    """A fetch is of one segment: 10 records of segment 150, then 30 and 20 of each of the ten segments till 700, in round 80.
+
+    So there is a segment more to read remotely, and the local log starts where it ends when the reader gets there.
+    """
+    result = simulate(_away(fetches_per_round=1), watch=True)
+    rows = {row["round"]: row for row in result.trace}
     assert [rows[round_]["position"] for round_ in (60, 61, 62, 63, 80, 81, 85, 86, 87)] == [
         *[200, 230, 250, 280, 700],
         *[730, 850, 860, 870],
@@ -41,12 +68,8 @@ def test_catch_up() -> None:
     answers = [rows[round_]["answer"] for round_ in range(60, 95)]
     assert answers == [*["remote"] * 21, *["disk"] * 5, *["page_cache"] * 9]
     row = counts(result)
-    assert (row["remote_requests"], row["remote_bytes"]) == (11, 510 * RECORD_BYTES)
-    assert (row["index_misses"], row["index_hits"]) == (11, 0)
-    assert (row["disk_requests"], row["disk_bytes"]) == (5, 150 * RECORD_BYTES)
-    # 190 before it went away, and 10 a round from 86 to 94
-    assert row["page_cache_bytes"] == (190 + 90) * RECORD_BYTES
-    assert (row["max_lag"], row["lag"], row["skipped"]) == (400, 0, 0)
+    assert (row["remote_requests"], row["index_misses"], row["remote_bytes"]) == (11, 11, 510 * RECORD_BYTES)
+    assert (row["max_lag"], row["lag"]) == (400, 0)
     assert result.unread == [] and result.violations == []
 
 
@@ -59,7 +82,7 @@ def test_away_for_longer_than_records_are_kept() -> None:
     case = _away({"retention.bytes": 300 * RECORD_BYTES})
     case["consumers"][1]["config"] = {"auto.offset.reset": "earliest"}
     result = simulate(case, watch=True)
-    # 300 to 309 are gone again before they are read: the log start moves on by 50 every five rounds
+    # from 61 on it reads 30 a round, and the log start moves on by 50 every five rounds
     assert unread(result)[0] == ("below_log_start", 60, 61, 190, 300)
     assert counts(result)["skipped"] == 110
     assert result.violations == []
@@ -77,14 +100,21 @@ def test_the_store_is_away_when_they_come_back() -> None:
 
 
 def test_a_quota_makes_it_longer() -> None:
-    """3 kB/s are 15 records a round: 15 + 15 + 15 + 5 of a segment instead of 30 + 20, 2.5 a round more than come."""
-    slow = simulate(_away(config={"remote.log.manager.fetch.max.bytes.per.second": 30 * RECORD_BYTES}), watch=True)
-    assert seen(slow)[20:26] == [200, 215, 230, 245, 250, 265]
+    """3 kB/s are 15 records a round instead of 30, 5 a round more than come: 35 rounds later, at 715, it is still remote.
+
+    The local log starts at 850 then, and the HW is 940. With a fetch a round it is 15 + 15 + 15 + 5 of a segment, which the
+    last one of is not cut for: 10 of segment 150, and 34 rounds with 50 in each four, of which 24 + 2 are throttled.
+    """
+    quota = {"remote.log.manager.fetch.max.bytes.per.second": 30 * RECORD_BYTES}
+    slow = simulate(_away(config=quota), watch=True)
+    assert seen(slow)[20:] == list(range(205, 716, 15))
     row = counts(slow)
-    assert row["disk_bytes"] == 0
-    assert row["throttled_rounds"] > 20
-    assert row["lag"] > 300
-    assert slow.violations == []
+    assert (row["disk_bytes"], row["throttled_rounds"], row["lag"]) == (0, 35, 940 - 715)
+    slower = simulate(_away(config=quota, fetches_per_round=1), watch=True)
+    assert seen(slower)[20:26] == [200, 215, 230, 245, 250, 265]
+    row = counts(slower)
+    assert (row["disk_bytes"], row["throttled_rounds"], row["lag"]) == (0, 26, 940 - 630)
+    assert slow.violations == slower.violations == []
 
 
 def test_local_readers_do_not_notice() -> None:

@@ -30,15 +30,16 @@ def _who_read_less(results: list[Result], most: int) -> list[set[int]]:
 
 
 def test_five_fetches_a_round() -> None:
-    """m = 5, 2 records a fetch, segments of 25: 5 and 5 fetches, then 2 + 2 + 1 records, which end the segment and the read.
+    """m = 5, 2 records a fetch, segments of 25: 5 and 5 fetches, then 2 + 2 + 1 records, which end the segment, and 2 + 2 of the next.
 
-    26 requests: the first of each segment misses its indexes, the 24 others find them.
+    That has 10, 10 and the last one in the next rounds; 4 fetches are of the third. 30 requests: the first of each segment
+    misses its indexes, the 27 others find them.
     """
     result = simulate(remote_log([_reader(2)], 25, fetches_per_round=5), watch=True)
-    assert seen(result) == [0, 10, 20, 25, 35, 45, 50]
-    assert requests(result) == [5, 5, 3, 5, 5, 3]
-    assert indexes(result) == (24, 2)
-    assert counts(result)["remote_bytes"] == 50 * RECORD_BYTES
+    assert seen(result) == [0, 10, 20, 29, 39, 49, 58]
+    assert requests(result) == [5] * 6
+    assert indexes(result) == (27, 3)
+    assert counts(result)["remote_bytes"] == 58 * RECORD_BYTES
     assert result.violations == []
 
 
@@ -74,21 +75,21 @@ def test_how_many_fetches_a_round_holds(cluster: dict[str, Any], read_ms: int, e
 def test_a_round_that_needs_two_fetches_now_and_then() -> None:
     """m = 2, 3 records a fetch, 4 a round: 0 to 2 and 3 to 5 for 0 to 3; 6 to 8 for 4 to 7; 9 to 11 for 8 to 11; again two.
 
-    In the seventh read only record 24 is left of the segment, with nothing in hand of it.
+    In the seventh read only record 24 is left of the segment, with nothing in hand of it: a fetch for it, and one for 25 to 27.
     """
     result = simulate(remote_log([_reader(3, records_per_round=4)], 25, rounds=8, fetches_per_round=2), watch=True)
-    assert seen(result) == [0, 4, 8, 12, 16, 20, 24, 25]
-    assert requests(result) == [2, 1, 1, 2, 1, 1, 1]
-    assert indexes(result) == (8, 1)
+    assert seen(result) == [0, 4, 8, 12, 16, 20, 24, 28]
+    assert requests(result) == [2, 1, 1, 2, 1, 1, 2]
+    assert indexes(result) == (8, 2)
     assert result.violations == []
 
 
 @pytest.mark.parametrize("limit", [{"records_per_round": 7}, {"bytes_per_round": 650}, {}])
 def test_no_more_than_the_fetches_of_a_round(limit: dict[str, Any]) -> None:
-    """m = 2, 3 records a fetch: 6 records, although 6.5 or 7 are wanted."""
+    """m = 2, 3 records a fetch: 6 records, although 6.5 or 7 are wanted; 1 + 3 where a fetch has only the last of a segment."""
     result = simulate(remote_log([_reader(3, **limit)], 25, fetches_per_round=2))
-    assert seen(result) == [0, 6, 12, 18, 24, 25, 31]
-    assert requests(result) == [2, 2, 2, 2, 1, 2]
+    assert seen(result) == [0, 6, 12, 18, 24, 28, 34]
+    assert requests(result) == [2] * 6
 
 
 def test_what_is_in_hand_is_no_fetch_more() -> None:
@@ -107,26 +108,27 @@ def test_fetches_of_records_of_unlike_bytes() -> None:
     """10 records of 1005 bytes, of which the first k have floor(100.5 k). Fetches of 201 bytes end at 2, 4, 6, 8 and 10.
 
     m = 2, 3 records a round: two fetches, to 4, for 0 to 2; one, to 6, for 3 to 5; two, to 10, for 6 to 8; 9 is in hand.
+    Then one is for 10 and 11, which have 100 bytes each.
     """
     case = remote_log([_reader(2, records_per_round=3)], rounds=5, fetches_per_round=2)
     case["initial"]["remote_segments"][0] = {**remote(0, 9), "bytes": 1005}
     case["consumers"][0]["config"] = {"max.partition.fetch.bytes": 201}
     result = simulate(case, watch=True)
-    assert seen(result) == [0, 3, 6, 9, 10]
-    assert requests(result) == [2, 1, 2, 0]
-    assert counts(result)["remote_bytes"] == 1005
+    assert seen(result) == [0, 3, 6, 9, 12]
+    assert requests(result) == [2, 1, 2, 1]
+    assert counts(result)["remote_bytes"] == 1005 + 200
     assert result.violations == []
 
 
 def test_a_quota_below_what_was_dealt() -> None:
     """m = 5, 2 records a fetch; the quota leaves 3 records a round: two requests, with one record in hand; then one.
 
-    Record 24 is the last of its segment: in round 9 nothing is cut.
+    Record 24 is the last of its segment, and a fetch: with 25 and 26 it is two requests again, but with nothing in hand.
     """
     result = simulate(remote_log([_reader(2)], 25, rounds=11, fetches_per_round=5, config={QUOTA: 600}), watch=True)
-    assert seen(result) == [0, 3, 6, 9, 12, 15, 18, 21, 24, 25, 28]
-    assert requests(result) == [2, 1, 2, 1, 2, 1, 2, 1, 1, 2]
-    assert counts(result)["throttled_rounds"] == 9
+    assert seen(result) == list(range(0, 31, 3))
+    assert requests(result) == [2, 1, 2, 1, 2, 1, 2, 1, 2, 2]
+    assert counts(result)["throttled_rounds"] == 10
     assert result.violations == []
 
 

@@ -46,6 +46,10 @@ def test_the_schedules_reach_everything() -> None:
             remote = [taken for taken in reader.taken if taken.source == REMOTE]
             reached["reads of what is in hand"] += sum(taken.requests == 0 for taken in remote)
             reached["several requests"] += sum(taken.requests > 1 for taken in remote)
+            reached["several pieces"] += sum(taken.pieces > 1 for taken in remote)
+            reached["three pieces or more"] += sum(taken.pieces > 2 for taken in remote)
+            # there is a piece all in hand
+            reached["fewer requests than pieces"] += sum(taken.requests < taken.pieces for taken in remote if taken.pieces > 1)
         reached.update(row.cause for row in result.unread)
     wanted = [
         *("page_cache_bytes", "disk_bytes", "remote_bytes", "follower_bytes", "cross_rack_bytes", "index_hits", "index_misses"),
@@ -55,4 +59,5 @@ def test_the_schedules_reach_everything() -> None:
         "reader_threads",
     ]
     assert [name for name in wanted if reached[name] == 0] == []
+    print({k: v for k, v in reached.items() if " " in k})
     assert reached["reads of what is in hand"] > 400 and reached["several requests"] > 100

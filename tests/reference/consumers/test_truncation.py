@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from ..tiered.cases import RECORD_BYTES, fault, given_log, produce, remote, tiered_case
 from .cases import counts, group, ms, seen, unread
 from .rules import MUTANTS
@@ -83,24 +85,27 @@ def test_a_position_without_an_epoch_is_not_checked() -> None:
     assert _read(result) == [(2, 1), (2, 2)]
 
 
-def test_reads_go_by_the_epochs() -> None:
-    """From the start, when all but the last record are remote only: msg0 from 0-1, then msg3 from 1-1, never msg1."""
+@pytest.mark.parametrize("fetches", [1, 2])
+def test_reads_go_by_the_epochs(fetches: int) -> None:
+    """From the start, when all but the last record are remote only: msg0 from 0-1, then msg3 from 1-1, never msg1.
+
+    With two fetches a round that is one read of two pieces.
+    """
     late = group(start="earliest", from_round=27)
-    result = simulate(_hard_failures([late]), watch=True)
+    result = simulate(_hard_failures([late], fetches_per_round=fetches), watch=True)
     taken = result.readers["g"].taken
-    assert [(one.source, one.records) for one in taken] == [
-        ("remote", [(0, 0)]),
-        ("remote", [(2, 1)]),
-        ("page_cache", [(2, 2)]),
-    ]
+    remotely: list[list[tuple[int, int]]] = [[(0, 0)], [(2, 1)]] if fetches == 1 else [[(0, 0), (2, 1)]]
+    assert [one.records for one in taken if one.source == "remote"] == remotely
+    assert [one.records for one in taken if one.source == "page_cache"] == [[(2, 2)]]
     assert counts(result)["remote_requests"] == 2  # a fetch ends there as well: msg1 is not in hand
     assert result.violations == []
 
 
-def test_kafka_reads_on_to_the_end_of_the_segment() -> None:
-    """RemoteLogManager.read: with 0 comes msg1, which no log has any more; msg3 is passed over."""
-    case = {**_hard_failures([group(start="earliest", from_round=27)]), "read_rules": MUTANTS["remote-read-to-segment-end"]}
-    result = simulate(case, watch=True)
+@pytest.mark.parametrize("fetches", [1, 2])
+def test_kafka_reads_on_to_the_end_of_the_segment(fetches: int) -> None:
+    """RemoteLogManager.read: with 0 comes msg1, which no log has any more; msg3 is passed over, whatever is read then."""
+    case = _hard_failures([group(start="earliest", from_round=27)], fetches_per_round=fetches)
+    result = simulate({**case, "read_rules": MUTANTS["remote-read-to-segment-end"]}, watch=True)
     assert _read(result) == [(0, 0), (0, 1), (2, 2)]
     assert "ReadsLineage" in {name for _, name, _ in result.violations}
 

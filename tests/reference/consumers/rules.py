@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class ReadRules:
     """Which guards hold; the names in brackets are the parts of docs/consumer_rounds.md.
 
-    remote_within_lineage (remote reads): a remote read ends where the serving log has another epoch than the segment. Off
-    (Kafka): it goes on to the segment's end.
+    remote_within_lineage (remote reads): a piece of a remote read ends where the serving log has another epoch than the
+    segment. Off (Kafka): it goes on to the segment's end.
 
     check_epoch (check): a reader asks a new leader for the end of its epoch. Off (before KIP-320): it just goes on.
 

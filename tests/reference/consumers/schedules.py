@@ -4,8 +4,8 @@ python -m reference.consumers.schedules [SCHEDULES [NAME ...]]     (from the tes
 
 The partitions are those of tiered/schedules.py, with racks, a small page cache, and three groups. Most groups take less in a
 round than a fetch brings, and so have some of it in hand; most schedules have longer segments, for several fetches of each. In
-half of them a round holds several fetches, of followers and of readers, some of which take more than one. After an unclean
-election groups read what others read otherwise.
+half of them a round holds several fetches, of followers and of readers, some of which take more than one. In a quarter segments
+are short, and groups read several of them in a round. After an unclean election groups read what others read otherwise.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from .simulate import simulate
 
 SCHEDULES = 600
 SUBJECTS: dict[str, ReadRules] = {"consumers": REAL, **MUTANTS}
-EXCUSED_BY_UNCLEAN_ELECTIONS = frozenset({"ConsistentRead"})
+EXCUSED_BY_LOSSES = frozenset({"ConsistentRead"})
+"""By an unclean election, or by one of a replica that lost committed records to a fault: C and D of docs/invariants.md."""
 BY_LOCAL_RETENTION = {"leader.election.eligible.local.log.ms", "remote.copy.lag.bytes"}
 """Keys of later KIPs that say something about what stays local, or are refused if that is less."""
 
@@ -52,7 +53,8 @@ def schedule(seed: int, by_local_log: bool = True) -> dict[str, Any]:
     groups = [_group(rng, f"group-{number}") for number in range(3)]
     more = random.Random(f"consumers/in hand/{seed}")
     case["consumers"] = [row for rows in groups for row in (_in_small_parts(more, rows) if more.random() < 0.7 else rows)]
-    return _with_several_fetches(random.Random(f"consumers/fetches/{seed}"), _with_more_remote_reads(more, case))
+    case = _with_several_fetches(random.Random(f"consumers/fetches/{seed}"), _with_more_remote_reads(more, case))
+    return _with_several_pieces(random.Random(f"consumers/pieces/{seed}"), case)
 
 
 def _with_more_remote_reads(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
@@ -102,6 +104,32 @@ def _with_several_fetches(rng: random.Random, case: dict[str, Any]) -> dict[str,
         "workload": [{**row, "records_per_round": row["records_per_round"] + more} for row in case["workload"]],
         "consumers": in_short_fetches(rng, case["consumers"]),
     }
+
+
+def _with_several_pieces(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
+    """The case, one in four with short segments, several fetches a round, and groups most of which have much to read."""
+    if rng.random() < 0.75:
+        return case
+    config, topic_config, store = dict(case["config"]), dict(case["topic_config"]), dict(case["remote_storage"])
+    topic_config["segment.bytes"], store["copy_bytes_per_second"] = rng.choice((2, 3, 4)) * tiered.RECORD_BYTES, None
+    if not topic_config.keys() & BY_LOCAL_RETENTION:
+        topic_config["local.retention.bytes"] = 0
+    if rng.random() < 0.6:
+        config["remote.log.manager.fetch.max.bytes.per.second"] = rng.choice((None, 14 * tiered.RECORD_BYTES))
+        store["read_bytes_per_second"] = rng.choice((None, None, 14 * tiered.RECORD_BYTES))
+    kept = {key: value for key, value in case.items() if key not in ("fetch_round_trip_ms", "fetch_bytes_per_second")}
+    others = {row["group"]: _of_several_pieces(rng) for row in case["consumers"] if rng.random() < 0.7}
+    consumers = [_late(row, *others[row["group"]]) if row["group"] in others else row for row in case["consumers"]]
+    fetching = {"fetches_per_round": rng.choice((2, 4, 6, 10))}
+    changed = {"config": config, "topic_config": topic_config, "remote_storage": store, "consumers": consumers}
+    return {**kept, **fetching, **changed}
+
+
+def _of_several_pieces(rng: random.Random) -> tuple[int, int, dict[str, Any]]:
+    """As `_short_fetches`, of groups that take more than a segment in a round."""
+    record = tiered.RECORD_BYTES
+    limits = rng.choice(({}, {"records_per_round": rng.choice((5, 7))}, {"bytes_per_round": rng.choice((5, 8)) * record - 50}))
+    return rng.choice((0, 10, 20)), rng.choice((1, 2, 3, 50)) * record, {"start": "earliest", **limits}
 
 
 def in_short_fetches(rng: random.Random, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -162,8 +190,9 @@ def broken(rules: ReadRules, seeds: Iterable[int]) -> dict[str, list[int]]:
     for seed in seeds:
         result = simulate({**schedule(seed), "read_rules": rules}, watch=True)
         names = {name for _, name, _ in result.violations}
-        if result.partition.ledger.counts["unclean_elections"]:
-            names -= EXCUSED_BY_UNCLEAN_ELECTIONS
+        ledger = result.partition.ledger
+        if ledger.counts["unclean_elections"] or any(event.kind == "committed_lost" for event in ledger.events):
+            names -= EXCUSED_BY_LOSSES
         for name in names:
             found[name].append(seed)
     return {name: of_one for name, of_one in found.items() if of_one}

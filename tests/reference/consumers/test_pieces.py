@@ -45,7 +45,7 @@ def test_several_short_segments_in_a_round() -> None:
 
 
 def test_the_fetches_of_a_round_are_those_of_all_pieces() -> None:
-    """m = 4, 2 records a fetch, segments of 5: 2 + 2 + 1 and 2 of the next; 2 + 1 and 2 + 2; 1 and 2 + 2 + 1; so 20 in 3 rounds."""
+    """m = 4, 2 records a fetch, segments of 5: 2 + 2 + 1 and 2 of the next; 2 + 1 and 2 + 2; 1 and 2 + 2 + 1: 20 in 3 rounds."""
     result = simulate(remote_log([_reader(2)], 5, fetches_per_round=4), watch=True)
     assert seen(result) == [0, 7, 14, 20, 27, 34, 40]
     assert requests(result) == [4] * 6
@@ -268,7 +268,7 @@ def test_a_piece_ends_where_the_epochs_differ() -> None:
 
 
 def test_what_is_in_hand_ends_where_the_epochs_differ() -> None:
-    """4 a round: 0 to 2, and 3 with 4 to 9 in hand; two rounds of that, the second with 10 and 11; 12 to 15 and so on are in hand."""
+    """4 a round: 0 to 2, and 3 with 4 to 9 in hand; 4 to 7 of that; 8 and 9, and 10 and 11, with what comes up to 19 in hand."""
     result = simulate({**_other_lineage(consumers=[group(start=0, records_per_round=4)]), "rounds": 6}, watch=True)
     assert seen(result) == [0, 4, 8, 12, 16, 20]
     assert (requests(result), pieces(result)) == ([2, 0, 1, 0, 0], [2, 1, 2, 1, 1])

@@ -30,10 +30,10 @@ def _who_read_less(results: list[Result], most: int) -> list[set[int]]:
 
 
 def test_five_fetches_a_round() -> None:
-    """m = 5, 2 records a fetch, segments of 25: 5 and 5 fetches, then 2 + 2 + 1 records, which end the segment, and 2 + 2 of the next.
+    """m = 5, 2 records a fetch, segments of 25: 5 and 5 fetches, then 2 + 2 + 1 records, which end the segment, and 2 + 2 more.
 
-    That has 10, 10 and the last one in the next rounds; 4 fetches are of the third. 30 requests: the first of each segment
-    misses its indexes, the 27 others find them.
+    Of the second segment 10, 10 and 1 follow, and 8 of the third. 30 requests: the first of each segment misses its indexes,
+    the 27 others find them.
     """
     result = simulate(remote_log([_reader(2)], 25, fetches_per_round=5), watch=True)
     assert seen(result) == [0, 10, 20, 29, 39, 49, 58]

@@ -68,7 +68,7 @@ def test_remote_reads() -> None:
     assert result.violations == []
 
 
-def test_a_remote_read_ends_with_its_segment() -> None:
+def test_one_fetch_ends_with_its_segment() -> None:
     """4 a round: 4 + 4 + 2 of each segment, and so does a fetch, which brings all of it; its index is fetched once."""
     result = simulate(_tiered([group(start=0, records_per_round=4)]), watch=True)
     assert seen(result)[:5] == [0, 4, 8, 10, 14]

@@ -305,13 +305,24 @@ def test_two_who_are_dealt_fewer_requests_than_needed() -> None:
 
 
 def test_what_is_in_hand_and_what_was_dealt() -> None:
-    """2 and 3 are in hand after round 1. Each of two partitions of a member then wants 2 to 9, needs 4 to 7 and 8 to 11, and is
-    dealt one of m = 2: it reads to 7, and 8 to 11 in the next round, of the two fetches it needs for 8 to 15."""
+    """2 and 3 are in hand after round 1. Two partitions of a member then want 2 to 9, and need 4 to 7 and 8 to 11: of m = 3
+    the first is dealt two, the second one, up to 7. Then the second is first, for 8 to 15; the first has 10 and 11 in hand,
+    needs 12 to 15 and 16 to 19, and is dealt one."""
     rows = [_reader(4, records_per_round=2, to_round=2, members=1), _reader(4, records_per_round=8, from_round=2, members=1)]
-    cases = [remote_log(rows, 4, rounds=4, fetches_per_round=2) for _ in range(2)]
-    for result in simulate_together(cases, watch=True):
-        assert (seen(result), requests(result), pieces(result)) == ([0, 2, 8, 12], [1, 1, 1], [1, 2, 1])
-        assert result.violations == []
+    results = simulate_together([remote_log(rows, 4, rounds=4, fetches_per_round=3) for _ in range(2)], watch=True)
+    assert [seen(result) for result in results] == [[0, 2, 10, 16], [0, 2, 8, 16]]
+    assert [requests(result) for result in results] == [[1, 2, 1], [1, 1, 2]]
+    assert [pieces(result) for result in results] == [[1, 3, 2], [1, 2, 2]]
+    assert all(result.violations == [] for result in results)
+
+
+def test_the_rest_of_a_segment_in_hand_is_a_fetch_of_the_round() -> None:
+    """m = 2. 2 and 3 are in hand after round 1: from there on two whole fetches are 2 and 3, and 4 to 7, which is one request."""
+    rows = [_reader(4, records_per_round=2, to_round=2), _reader(4, from_round=2)]
+    result = simulate(remote_log(rows, 4, rounds=4, fetches_per_round=2), watch=True)
+    assert (seen(result), requests(result), pieces(result)) == ([0, 2, 8, 16], [1, 1, 2], [1, 2, 2])
+    assert indexes(result) == (0, 4)
+    assert result.violations == []
 
 
 def test_indexes_of_each_piece() -> None:

@@ -187,9 +187,8 @@ def of_groups(text: str) -> tuple[str, str]:
         ([SLOW, of_cluster(f'"{THREADS}" = 4'), BY_TIME], False),  # one fetch of 601 ms
         (TWICE, True),  # eight requests
         ([*TWICE, of_groups("records_per_round = 1")], False),  # four
-        ([*TWICE, of_groups(f"bytes_per_round = {FETCH_BYTES}")], False),
-        ([*TWICE, of_groups(f"bytes_per_round = {FETCH_BYTES + 1}")], True),  # which may be of two fetches
-        ([*TWICE, of_groups(f"records_per_round = {FETCH_BYTES // RECORD_BYTES}")], False),
+        ([*TWICE, of_groups(f"bytes_per_round = {FETCH_BYTES}")], True),  # which may be of two segments
+        ([*TWICE, of_groups("records_per_round = 2")], True),
     ],
 )
 def test_who_competes(tmp_path: Path, changes: list[tuple[str, str]], limits: bool) -> None:

@@ -32,13 +32,14 @@ class ReadTurns:
             block.set(ALONE)
         self._before = [block.state for block in self._blocks]
         asking = [block.asking(round_) for block in self._blocks]
-        return round_ if self._compete(round_, round_, asking) else until
+        return round_ if self._compete(round_, round_, asking, None) else until
 
     def first_conflict(self, from_round: int, to_round: int) -> int:
         """Of rounds that were played with what `stand` set one before which all was right; `to_round`: all was."""
         asked = [block.has_asked(old) for block, old in zip(self._blocks, self._before, strict=True)]
         moved = any(block.has_moved(old, which) for block, old, which in zip(self._blocks, self._before, asked, strict=True))
-        if (moved and to_round > from_round + 1) or self._compete(from_round, to_round - 1, asked):
+        needed = [block.needed() for block in self._blocks]
+        if (moved and to_round > from_round + 1) or self._compete(from_round, to_round - 1, asked, needed):
             return from_round + (to_round - from_round) // 2
         return to_round
 
@@ -65,8 +66,11 @@ class ReadTurns:
         for block, place, turn in self._turns:
             block.state.readers.words[place, [TURN, TURN_REQUESTS, TURN_PLACE]] = turn
 
-    def _compete(self, first: int, last: int, asking: Sequence[np.ndarray]) -> bool:
-        """Whether these readers may need or want too much of a broker, or of a fetch that they share, in some round."""
+    def _compete(self, first: int, last: int, asking: Sequence[np.ndarray], needed: Sequence[np.ndarray] | None) -> bool:
+        """Whether these readers may need or want too much of a broker, or of a fetch that they share, in some round.
+
+        `needed`: requests that they did need in one at the most, where that is known.
+        """
         quotas, reads = self._limits.at(first)
         found = [
             block.asked_for(old, which, first, last) for block, old, which in zip(self._blocks, self._before, asking, strict=True)
@@ -74,6 +78,9 @@ class ReadTurns:
         if not found:
             return False
         asked = Asking(*(np.concatenate(one) for one in zip(*found, strict=True)))
+        if needed is not None:
+            needs = [requests[which] for requests, which in zip(needed, asking, strict=True)]
+            asked = asked._replace(requests=np.concatenate(needs))
         brokers = len(quotas)
         shared = np.bincount(np.unique(np.column_stack([asked.broker, asked.partition]), axis=0)[:, 0], minlength=brokers) > 1
         of_fetches = asked.fetch != BY_ITSELF

@@ -19,6 +19,7 @@ from emulator.rounds.records import word_of
 
 SETTLED = ("turn", "turn_requests", "turn_place", "turn_bytes")
 TURN, TURN_REQUESTS, TURN_PLACE, TURN_BYTES = (word_of(Reader, name) for name in SETTLED)
+MOST_REQUESTS = word_of(Reader, "most_requests")
 
 
 class Asking(NamedTuple):
@@ -46,9 +47,9 @@ class ReadsOfBlock:
         return self._block.stretches.state
 
     def set(self, turn: int) -> None:
-        """All readers have this turn, and no limit."""
+        """All readers have this turn, and no limit; what they need is looked at anew."""
         words = self.state.readers.words
-        words[:, [TURN, TURN_REQUESTS, TURN_PLACE, TURN_BYTES]] = (turn, UNKNOWN, 0, UNKNOWN)
+        words[:, [TURN, TURN_REQUESTS, TURN_PLACE, TURN_BYTES, MOST_REQUESTS]] = (turn, UNKNOWN, 0, UNKNOWN, 0)
 
     def asking(self, round_: int) -> np.ndarray:
         """Flags of readers that will read remotely as it stands."""
@@ -59,13 +60,18 @@ class ReadsOfBlock:
         (old, _), (new, _) = readers_of(before), readers_of(self.state)
         return (old["remote_round"] != new["remote_round"]) | (old["remote_errors"] != new["remote_errors"])
 
+    def needed(self) -> np.ndarray:
+        """By reader the most requests that it needed in a round since `set`."""
+        found: np.ndarray = self.state.readers.words[:, MOST_REQUESTS].astype(float)
+        return found
+
     def has_moved(self, before: State, which: np.ndarray) -> bool:
         """Whether one of these readers asked another replica since then, for some rounds at least: a new leader is checked."""
         (old, _), (new, _) = readers_of(before), readers_of(self.state)
         return any((old[name] != new[name])[which].any() for name in ("asked", "leader_epoch", "replica_until"))
 
     def asked_for(self, before: State, which: np.ndarray, first: int, last: int) -> Asking:
-        """What these readers may ask for, from a round to another."""
+        """What these readers may ask for, from a round to another; requests as of reads of one piece, others may need more."""
         wants, places = np.asarray(self._block.block.inputs.wants), np.flatnonzero(which)
         readers, of = readers_of(before)
         begin = in_force(wants["from_round"], readers["want"][places], first)

@@ -5,7 +5,7 @@ docs/consumer_rounds.md, Reading in turn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
@@ -17,6 +17,8 @@ from emulator.inputs.consumers import (
     MOST_RECORDS,
     groups_of,
     largest_record,
+    least_segment,
+    limit_of_a_round,
     most_of_a_round,
     read_quota,
     reads_per_thread,
@@ -26,6 +28,7 @@ from emulator.inputs.fetching import fetching_members
 from emulator.inputs.storage_settings import alterations_of, is_ever_tiered
 from emulator.scenario import Scenario, configs
 from emulator.scenario.consumers import remote_fetches
+from emulator.scenario.model import Topic
 
 THREADS = "remote.log.reader.threads"
 QUOTA = "remote.log.manager.fetch.max.bytes.per.second"
@@ -53,7 +56,7 @@ def limits_reading(scenario: Scenario) -> bool:
     if most <= 1:
         return False
     settings = BrokerConfigs(scenario, (THREADS, QUOTA))
-    reads, of_groups = reads_per_thread(scenario), _requests_of_groups(scenario)
+    reads, of_groups = reads_per_thread(scenario), _requests_of_groups(scenario, read)
     needed = most * sum(requests for requests, _ in of_groups.values())
     is_short = reads is not None and needed > min(settings.ever(THREADS)) * reads
     of_members = {group: np.bincount(member[member >= 0]).max() for group, member in fetching_members(scenario).items()}
@@ -61,14 +64,20 @@ def limits_reading(scenario: Scenario) -> bool:
     return min(settings.ever(QUOTA)) < configs.NEVER or is_short or shares_fetches
 
 
-def _requests_of_groups(scenario: Scenario) -> dict[str, tuple[int, int]]:
-    """By group, the remote requests that it needs of a partition in a round at the most, and the fetches that this holds."""
+def _requests_of_groups(scenario: Scenario, topics: Sequence[Topic]) -> dict[str, tuple[int, int]]:
+    """By group, the remote requests that it needs of a partition in a round at the most, and the fetches that this holds.
+
+    A piece of a read ends with a segment of one of the replicas.
+    """
     found: dict[str, tuple[int, int]] = {}
-    record_bytes = largest_record(scenario)
+    record_bytes, segment_bytes = largest_record(scenario), least_segment(scenario, topics)
+    replicas = max(topic.assignment.shape[1] for topic in topics)
     for row in scenario.consumers:
         fetches = remote_fetches(scenario, row)
         records = MOST_RECORDS if row.records_per_round is None else min(row.records_per_round, MOST_RECORDS)
-        requests, _ = most_of_a_round(fetches, max(1, row.fetch_bytes), taken_bytes(row), records, record_bytes)
+        pieces = 1 + 2 * replicas * (1 + int(limit_of_a_round(taken_bytes(row), records, record_bytes)) // segment_bytes)
+        limits = (taken_bytes(row), records, record_bytes, min(pieces, fetches))
+        requests, _ = most_of_a_round(fetches, max(1, row.fetch_bytes), *limits)
         most, least = found.get(row.group, (0, fetches))
         found[row.group] = max(most, int(requests)), min(least, fetches)
     return found

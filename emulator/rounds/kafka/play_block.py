@@ -15,6 +15,7 @@ from emulator.rounds.kafka.probe import new_probe
 from emulator.rounds.kafka.reading.records import (
     CAUSES,
     CachedIndex,
+    Piece,
     Reader,
     ReaderLists,
     ReadPartition,
@@ -55,7 +56,7 @@ class Scratch(Rooms):
 
     TOLD = Told._fields[:-1]
     SPANS = {"trace": "trace_rows"}
-    WORK = ("held", "lost", "reads")
+    WORK = ("held", "lost", "reads", "pieces")
     """Spans of what rules work with, and do not tell."""
 
     def __init__(self, inputs: Inputs, room: int = 16, rows_told: int = 16_384) -> None:
@@ -101,6 +102,7 @@ class Scratch(Rooms):
         spans.held.limit = 2 * room - 1
         spans.expired.limit = len(self.tiers.expired) - 1
         spans.reads.limit = len(self.readers.reads) - 1
+        spans.pieces.limit = len(self.readers.pieces) - 1
         spans.lost.start, spans.lost.limit = 2 * room, 4 * room - 1
 
     def _tier_shapes(self) -> dict[str, tuple[type, tuple[int, ...]]]:
@@ -132,6 +134,7 @@ class Scratch(Rooms):
             "read_ranges": (ReadRange, (2 * room + 2,)),
             "cached": (CachedIndex, (MAX_SLOTS * room,)),
             "reads": (RemoteRead, (room + 2,)),
+            "pieces": (Piece, (4 * room + 2,)),
             "unread": (Unread, (self.rows_told if self.has_readers else 2,)),
         }
 

@@ -100,7 +100,7 @@ def is_full(tiers: TierLists | None, readers: ReaderLists | None, part: Partitio
         for slot in range(part.slots):
             full |= is_tier_full(tiers, slot)
     if readers is not None:
-        full |= is_reading_full(readers, part) | spans.reads.full | spans.unread.full
+        full |= is_reading_full(readers, part) | spans.reads.full | spans.pieces.full | spans.unread.full
     full |= spans.violations.full | spans.witness_epochs.full | spans.trace_segments.full
     for slot in range(part.slots):
         replica = replicas[slot]

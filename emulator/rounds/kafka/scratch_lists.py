@@ -36,6 +36,7 @@ class Spans(Record):
     lost: List = part_of(List, "in Lists.work: records that are lost")
     expired: List = part_of(List, "in Lists.expired: remote segments that go")
     reads: List = part_of(List, "in ReaderLists.reads: remote reads of this round")
+    pieces: List = part_of(List, "in ReaderLists.pieces: what they are of, read by read")
     unread: List = part_of(List, "in ReaderLists.unread: rows of unread")
 
 

@@ -33,14 +33,14 @@ def positions(folder: Path, case: dict[str, Any], reads: int) -> list[int]:
 
 
 def test_five_fetches_a_round(tmp_path: Path) -> None:
-    """Of 2 records each: 10 a round, of which the end of the segment leaves 5, in three requests; one index for each segment."""
+    """Of 2 records each: 10 a round, but 9 where the third fetch ends with a segment; one index for each segment."""
     case = case_of([group(start=0, max_partition_fetch_bytes=2 * RECORD_BYTES)], fetches_per_round=5)
     found = [rows_after(tmp_path, case, reads)[0] for reads in range(1, 5)]
-    assert [(row["position"], row["remote_requests"]) for row in found] == [(10, 5), (20, 10), (25, 13), (35, 18)]
-    assert [(row["index_hits"], row["index_misses"]) for row in found] == [(4, 1), (9, 1), (12, 1), (16, 2)]
+    assert [(row["position"], row["remote_requests"]) for row in found] == [(10, 5), (20, 10), (29, 15), (39, 20)]
+    assert [(row["index_hits"], row["index_misses"]) for row in found] == [(4, 1), (9, 1), (13, 2), (18, 2)]
     uncached = {**case, "config": {**case["config"], "remote.log.index.file.cache.total.size.bytes": 19}}
     [row] = rows_after(tmp_path, uncached, 4)
-    assert (row["index_hits"], row["index_misses"], row["index_bytes"]) == (0, 18, 360)
+    assert (row["index_hits"], row["index_misses"], row["index_bytes"]) == (0, 20, 400)
 
 
 def test_requests_are_what_is_beyond_what_is_in_hand(tmp_path: Path) -> None:

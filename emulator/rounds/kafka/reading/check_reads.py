@@ -1,6 +1,6 @@
 """What must hold of everything that groups read (docs/consumer_rounds.md, Invariants); what breaks it is written down.
 
-A read is of pieces, each of one epoch. An invariant that several pieces of a read break is told of once.
+A read is of parts, each of one epoch. An invariant that several parts of a read break is told of once.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def check_read(
     from_offset: int,
     to_offset: int,
 ) -> None:
-    """Hold a piece against ReadCommitted, ReadsLineage and ConsistentRead, and remember it."""
+    """Hold a part of a read against ReadCommitted, ReadsLineage and ConsistentRead, and remember it."""
     replica = replicas[slot]
     if to_offset > replica.hw:
         begin = max(from_offset, replica.hw)

@@ -10,6 +10,7 @@ from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.reading.in_hand import end_in_hand, end_of_fetches
+from emulator.rounds.kafka.reading.pieces import bytes_up_to
 from emulator.rounds.kafka.reading.place_reader import committed_end
 from emulator.rounds.kafka.reading.records import (
     ALONE,
@@ -23,7 +24,6 @@ from emulator.rounds.kafka.reading.records import (
     RemoteRead,
 )
 from emulator.rounds.kafka.reading.stretches import wait
-from emulator.rounds.kafka.reading.within_segment import bytes_between
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.lists import List, every
@@ -47,10 +47,9 @@ def deal_requests(
         if read.dealt == read.needs:
             continue
         if read.dealt > 0:
-            segment, begin = tiers.remote[tiers.whole[0].segments.start + read.segment], end_in_hand(reader, slot)
-            fetch_bytes = inputs.wants[reader.want].request_bytes
-            read.wanted_end = end_of_fetches(segment, begin, read.segment_end, fetch_bytes, read.dealt)
-            read.wanted_bytes = bytes_between(segment, read.begin, read.wanted_end)
+            fetch_bytes, begin = inputs.wants[reader.want].request_bytes, end_in_hand(reader, slot)
+            read.wanted_end = end_of_fetches(tiers, readers, read, begin, fetch_bytes, read.dealt)
+            read.wanted_bytes = bytes_up_to(tiers, readers, read, read.wanted_end)
         else:
             cause = OTHER_PARTITION if read.turn == WAITS_FOR_FETCH else READER_THREADS
             give_up(lists, readers, inputs, part, replicas, reader, read, cause, read.turn == IS_REFUSED)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.input_records import Inputs
-from emulator.rounds.kafka.reading.records import Reader, ReaderLists, RemoteRead
+from emulator.rounds.kafka.reading.pieces import pieces_of
+from emulator.rounds.kafka.reading.records import Piece, Reader, ReaderLists, RemoteRead
 from emulator.rounds.kafka.reading.within_segment import end_within
 from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.tier.records import RemoteSegment
@@ -27,28 +28,44 @@ def end_in_hand(reader: Reader, slot: int) -> int:
 
 
 @compiled
-def end_of_fetches(segment: RemoteSegment, begin: int, end: int, fetch_bytes: int, fetches: int) -> int:
-    """Where so many whole fetches end that follow each other from an offset on, at `end` at the latest."""
-    while fetches > 0 and begin < end:
-        begin = end_within(segment, begin, end, fetch_bytes)
-        fetches -= 1
+def end_of_fetches(tiers: TierLists, readers: ReaderLists, read: RemoteRead, begin: int, fetch_bytes: int, fetches: int) -> int:
+    """Where so many whole fetches of a read end that follow each other from an offset on, each of one piece."""
+    for at in pieces_of(read):
+        piece = readers.pieces[at]
+        segment = tiers.remote[tiers.whole[0].segments.start + piece.segment]
+        while fetches > 0 and begin < piece.limit:
+            begin = end_within(segment, begin, piece.limit, fetch_bytes)
+            fetches -= 1
     return begin
 
 
 @compiled
-def requests_up_to(segment: RemoteSegment, reader: Reader, read: RemoteRead, end: int, fetch_bytes: int) -> int:
-    """How many whole fetches a read needs that ends there, beyond what is in hand."""
-    begin, requests = end_in_hand(reader, read.slot), 0
-    while begin < end:
-        begin = end_within(segment, begin, read.segment_end, fetch_bytes)
+def requests_of_piece(segment: RemoteSegment, piece: Piece, in_hand: int, end: int, fetch_bytes: int) -> int:
+    """How many whole fetches of a piece a read needs that ends there. `in_hand`: where what is in hand ends."""
+    begin, requests = max(in_hand, piece.begin), 0
+    while begin < min(end, piece.limit):
+        begin = end_within(segment, begin, piece.limit, fetch_bytes)
         requests += 1
     return requests
 
 
 @compiled
-def request_fetches(segment: RemoteSegment, reader: Reader, read: RemoteRead, fetch_bytes: int, requests: int) -> None:
+def requests_up_to(tiers: TierLists, readers: ReaderLists, read: RemoteRead, in_hand: int, end: int, fetch_bytes: int) -> int:
+    """Likewise of all its pieces."""
+    requests = 0
+    for at in pieces_of(read):
+        piece = readers.pieces[at]
+        segment = tiers.remote[tiers.whole[0].segments.start + piece.segment]
+        requests += requests_of_piece(segment, piece, in_hand, end, fetch_bytes)
+    return requests
+
+
+@compiled
+def request_fetches(
+    tiers: TierLists, readers: ReaderLists, reader: Reader, read: RemoteRead, fetch_bytes: int, requests: int
+) -> None:
     """Fetch what comes after what is in hand, all that so many fetches bring."""
-    reader.fetched_to = end_of_fetches(segment, end_in_hand(reader, read.slot), read.segment_end, fetch_bytes, requests)
+    reader.fetched_to = end_of_fetches(tiers, readers, read, end_in_hand(reader, read.slot), fetch_bytes, requests)
     reader.fetched_slot = read.slot
     reader.remote_requests += requests
 
@@ -64,7 +81,7 @@ def records_of_fetch(segment: RemoteSegment, fetch_bytes: int) -> int:
 def leap_requests(lists: Lists, tiers: TierLists, readers: ReaderLists, inputs: Inputs, then: int) -> None:
     """Requests of the rounds before `then`, which were leapt over: one whenever a reader came to the end of what it had in hand.
 
-    The records of its segment have as many bytes each, and its broker keeps the indexes (leap_remote.py).
+    It stayed in one segment, whose records have as many bytes each, and its broker keeps the indexes (leap_remote.py).
     """
     for at in every(lists.filled[0].reads):
         read = readers.reads[at]
@@ -72,7 +89,8 @@ def leap_requests(lists: Lists, tiers: TierLists, readers: ReaderLists, inputs: 
         missing = reader.position - reader.fetched_to
         if reader.remote_round < then - 1 or missing <= 0:
             continue  # it did not read remotely, or had all that it read
-        segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
+        piece = readers.pieces[read.first_piece]
+        segment = tiers.remote[tiers.whole[0].segments.start + piece.segment]
         fetch_records = records_of_fetch(segment, inputs.wants[reader.want].request_bytes)
         requests = (missing + fetch_records - 1) // fetch_records
         since_last = missing - (requests - 1) * fetch_records  # records read from the last request's first on
@@ -80,4 +98,4 @@ def leap_requests(lists: Lists, tiers: TierLists, readers: ReaderLists, inputs: 
         reader.dealt_place = 0
         reader.remote_requests += requests
         reader.index_hits += requests
-        reader.fetched_to = min(reader.fetched_to + requests * fetch_records, read.segment_end)
+        reader.fetched_to = min(reader.fetched_to + requests * fetch_records, piece.limit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import remove
-from emulator.rounds.kafka.reading.records import CachedIndex, RemoteRead
+from emulator.rounds.kafka.reading.records import CachedIndex, ReaderLists
 from emulator.rounds.lists import List, append, every, last
 from emulator.rounds.records import Rows
 
@@ -44,14 +44,22 @@ def use_index(cached: Rows[CachedIndex], entries: List, segment: int, size_bytes
 
 
 @compiled
-def used_last(cached: Rows[CachedIndex], entries: List, rows: Rows[RemoteRead], reads: List, slot: int) -> bool:
-    """Whether the reads of a replica use, in their order, the last indexes that its broker keeps, which are as before then."""
-    place = last(entries)
+def used_last(readers: ReaderLists, entries: List, reads: List, slot: int) -> bool:
+    """Whether the reads of a replica use, in their order, the last indexes that its broker keeps, which are as before then.
+
+    Not asked of reads of several pieces: no leap goes on after one of them.
+    """
+    cached, place = readers.cached, last(entries)
     for at in range(reads.start + reads.count - 1, reads.start - 1, -1):
-        read = rows[at]
-        if read.slot != slot or read.waits or place_behind(cached, entries, place, read.segment) >= 0:
+        read = readers.reads[at]
+        piece = readers.pieces[read.first_piece]
+        if read.slot != slot or read.waits:
             continue
-        if place < entries.start or cached[place].segment != read.segment:
+        if read.wanted_end > piece.limit:
+            return False
+        if place_behind(cached, entries, place, piece.segment) >= 0:
+            continue
+        if place < entries.start or cached[place].segment != piece.segment:
             return False
         place -= 1
     return True

@@ -46,10 +46,11 @@ def until_read_otherwise(
     if read.dealt < read.needs:
         return now
     before, wanted_end = reader.position - gained, read.wanted_end
-    segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
+    piece = readers.pieces[read.first_piece]
+    segment = tiers.remote[tiers.whole[0].segments.start + piece.segment]
     if segment.size_bytes % (segment.end_offset - segment.base_offset + 1):
         return now  # as many records are not as many bytes
-    if read.segment_end <= segment.end_offset or not is_cached(readers.cached, readers.served[slot].cached, read.segment):
+    if piece.limit <= segment.end_offset or not is_cached(readers.cached, readers.served[slot].cached, piece.segment):
         return now  # fetches may bring otherwise much, or indexes
     at_once = requests_at_once(inputs, part, replica)
     if at_once != UNKNOWN and most_requests(lists, tiers, readers, inputs, slot) > at_once:
@@ -78,7 +79,7 @@ def most_requests(lists: Lists, tiers: TierLists, readers: ReaderLists, inputs: 
     for at in every(lists.filled[0].reads):
         read = readers.reads[at]
         if read.slot == slot and not read.waits:
-            segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
+            segment = tiers.remote[tiers.whole[0].segments.start + readers.pieces[read.first_piece].segment]
             records = records_of_fetch(segment, inputs.wants[readers.readers[read.reader].want].request_bytes)
             most += (read.wanted_end - read.begin + records - 1) // records
     return most

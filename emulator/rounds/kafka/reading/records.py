@@ -117,6 +117,7 @@ class Reader(Record):
     turn_requests: int = compared("requests that it is dealt then; UNKNOWN: all that it needs")
     turn_place: int = compared("their dealt_place")
     turn_bytes: int = compared("bytes that it gets then; UNKNOWN: all that it wants")
+    most_requests: int = scratch("remote requests that it needed in a round, the most since it was looked at last")
     # Its brokers' network
     quota_bytes: int = compared("bytes of local logs a round that it leaves until the next quota edge, UNKNOWN: any")
     credit_bytes: int = compared("of that, what is left from the round before")
@@ -145,14 +146,22 @@ class CachedIndex(Record):
     size_bytes: int = constant("bytes of its indexes")
 
 
+class Piece(Record):
+    """What a remote read may take of one segment; the pieces of a read follow each other."""
+
+    segment: int = scratch("number of the segment")
+    begin: int = scratch("where it begins")
+    limit: int = scratch("where it ends however much is wanted: the end of the segment, or of what the replica gives of it")
+
+
 class RemoteRead(Record):
     """A remote read that a reader would make in this round."""
 
     reader: int = scratch("place of the reader")
     slot: int = scratch("whom it asks")
     begin: int = scratch("where it begins")
-    segment: int = scratch("number of the segment")
-    segment_end: int = scratch("where it ends however much is wanted: the end of the segment, or of what the replica gives of it")
+    first_piece: int = scratch("place of its first piece")
+    pieces: int = scratch("how many it has")
     end: int = scratch("where it ends at the latest")
     limit_bytes: int = scratch("bytes that it may have, by the reader and the store")
     needs: int = scratch("requests that it needs within that limit")
@@ -230,6 +239,7 @@ class ReaderLists(NamedTuple):
     read_ranges: Rows[ReadRange]
     cached: Rows[CachedIndex]
     reads: Rows[RemoteRead]
+    pieces: Rows[Piece]
     unread: Rows[Unread]
     words: ReadWords
     before: ReadWords

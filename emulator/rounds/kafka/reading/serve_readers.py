@@ -48,6 +48,7 @@ def serve_readers(
         served.before_sent_bytes = served.sent_bytes
         served.before_downloaded_bytes = served.downloaded_bytes
     clear(lists.filled[0].reads)
+    clear(lists.filled[0].pieces)
     serves = is_ready(part, replicas) and not replicas[part.client_leader].status & CLIENTS_CUT
     for at in every(whole.readers):
         reader = readers.readers[at]

@@ -1,4 +1,4 @@
-"""What a remote read gets of its segment: how far both are of one log, and how many records so many bytes are."""
+"""What a remote read gets of a segment: how far both are of one log, and how many records so many bytes are."""
 
 from __future__ import annotations
 
@@ -43,6 +43,12 @@ def place_in_cache(lists: Lists, replica: Replica, offset: int) -> int:
         if lists.epochs[at].start_offset <= offset:
             found = at
     return found
+
+
+@compiled
+def is_gone(segment: RemoteSegment) -> bool:
+    """Whether a segment's data was deleted."""
+    return segment.stored_bytes < segment.size_bytes
 
 
 @compiled

@@ -114,7 +114,7 @@ def _remote_reads(case: Case) -> str | None:
 
     if case.given is None or case.of_ledgers or not limits_reading(case.given):
         return None
-    text = "Remote reads of a broker go in turn, a reader's of one segment a round, in whole requests"
+    text = "Remote reads of a broker go in turn, in whole requests"
     return f"{text}; its quota gives all of a round their parts at once, not in bursts."
 
 

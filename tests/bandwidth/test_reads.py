@@ -162,6 +162,8 @@ QUOTA_SET = of_cluster(f'"{QUOTA}" = 8000')
 BY_TIME = ("fetches_per_round = 1\n", "")
 TWICE = [SLOW, of_cluster(f'"{THREADS}" = 7'), ("fetches_per_round = 1", "fetches_per_round = 2")]
 
+OFTEN = [SLOW, of_cluster(f'"{THREADS}" = 20'), ("fetches_per_round = 1", "fetches_per_round = 20")]
+
 
 def of_groups(text: str) -> tuple[str, str]:
     return "[[consumers]]", f"[[consumers]]\n{text}"
@@ -189,6 +191,8 @@ def of_groups(text: str) -> tuple[str, str]:
         ([*TWICE, of_groups("records_per_round = 1")], False),  # four
         ([*TWICE, of_groups(f"bytes_per_round = {FETCH_BYTES}")], True),  # which may be of two segments
         ([*TWICE, of_groups("records_per_round = 2")], True),
+        ([*OFTEN, of_groups(f"bytes_per_round = {FETCH_BYTES}")], False),  # five each, of three segments at the most
+        ([*OFTEN, of_groups(f"bytes_per_round = {FETCH_BYTES + 1}")], True),
     ],
 )
 def test_who_competes(tmp_path: Path, changes: list[tuple[str, str]], limits: bool) -> None:

@@ -18,12 +18,14 @@ broker = 1
 leo = 120
 local_log_start_offset = 100
 record_bytes = 100
+"""
+SEGMENT = """
 [[initial.remote_segments]]
 topic = "t"
 partition = PART
-base_offset = 0
-end_offset = 99
-bytes = 10000
+base_offset = BASE
+end_offset = END
+bytes = BYTES
 """
 SCENARIO = (
     """
@@ -46,7 +48,7 @@ group = "g"
 topic = "t"
 start = 0
 members = MEMBERS
-config = { "max.partition.fetch.bytes" = 100 }
+config = { "max.partition.fetch.bytes" = FETCH }
 """
     + LOG.replace("PART", "0")
     + LOG.replace("PART", "1")
@@ -72,8 +74,10 @@ THREAD = '"remote.log.reader.threads" = 1'
     ],
     ids=["a member's fetches", "a thread", "both", "one request", "quota"],
 )
+@pytest.mark.parametrize("short", [False, True])
 def test_requests_of_two_partitions(
     tmp_path: Path,
+    short: bool,
     config: str,
     read_ms: int,
     members: int,
@@ -81,9 +85,13 @@ def test_requests_of_two_partitions(
     throttled: list[int],
     waited: list[int],
 ) -> None:
-    (tmp_path / "s.toml").write_text(
-        SCENARIO.replace("CONFIG", config).replace("READ_MS", str(read_ms)).replace("MEMBERS", str(members))
-    )
+    """`short`: a fetch brings a record because its segment has no more."""
+    text = SCENARIO.replace("CONFIG", config).replace("READ_MS", str(read_ms)).replace("MEMBERS", str(members))
+    text = text.replace("FETCH", "1000" if short else "100")
+    for base, end in [(at, at) for at in range(12)] if short else [(0, 99)]:
+        segment = SEGMENT.replace("BASE", str(base)).replace("END", str(end)).replace("BYTES", str(100 * (end - base + 1)))
+        text += segment.replace("PART", "0") + segment.replace("PART", "1")
+    (tmp_path / "s.toml").write_text(text)
     [scenario] = load_run(str(tmp_path / "s.toml")).scenarios
     rows = []
     for rounds in range(2, len(positions) + 2):

@@ -57,9 +57,10 @@ def add_pieces(
             read.end = end_within(segment, read.end, limit, want.request_bytes)
             fetches -= 1
         size_bytes += bytes_between(segment, begin, limit)
-        begin, number = limit, -1
-        if fetches > 0 and size_bytes <= read.limit_bytes and limit < min(most_end, replica_end, replica.local_start):
+        number = -1
+        if fetches > 0 and size_bytes <= read.limit_bytes and begin < limit < min(most_end, replica_end, replica.local_start):
             number = segment_for(lists, tiers, replica, read.slot, limit, rules)
+        begin = limit
     if want.records_per_round != UNKNOWN:
         read.end = min(read.end, most_end)
     read.pieces = pieces.start + pieces.count - read.first_piece

@@ -52,10 +52,13 @@ REFUSALS = (" is above ", "start: is missing", "is not a value of")
 
 
 def first_breaks(expected: Result) -> set[tuple[int, str, str]]:
-    """(round, invariant, group) when each invariant first breaks for each group; after unclean elections readers may differ."""
-    unclean = min((e.round for e in expected.partition.ledger.events if e.kind == "unclean_election"), default=1 << 40)
+    """(round, invariant, group) when each invariant first breaks for each group; readers may differ after an election that gives
+    records up, uncleanly or of a replica that lost them (docs/invariants.md, C, D).
+    """
+    events = expected.partition.ledger.events
+    given_up = min((e.round for e in events if e.kind in ("unclean_election", "committed_lost")), default=1 << 40)
     told = [(at, name, text.split()[0]) for at, name, text in expected.violations]
-    return firsts((at, name, group) for at, name, group in told if name != "ConsistentRead" or at < unclean)
+    return firsts((at, name, group) for at, name, group in told if name != "ConsistentRead" or at < given_up)
 
 
 def firsts(rows: Iterable[tuple[int, str, str]]) -> set[tuple[int, str, str]]:

@@ -157,10 +157,10 @@ def test_leaps_over_readers(tmp_path: Path, text: str, at_most: int) -> None:
     ("kind", "seeds", "factor", "larger", "part_played"),
     [
         (untiered, range(60), 10, False, 0.8),
-        (case_of, range(60), 3, True, 0.9),
+        (case_of, range(60), 3, True, 0.95),
         (case_of, (*range(60), 365, 518), 20, True, 0.75),
         (case_of, range(60), 20, False, 0.9),
-        (case_of, (123, 154, 175, 365), 40, True, 0.7),
+        (case_of, (123, 154, 175, 365), 40, True, 0.85),
     ],
     ids=["untiered", "dense", "long", "short segments", "very long"],
 )

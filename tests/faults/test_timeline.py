@@ -167,6 +167,23 @@ def test_sweep_equals_definitions_on_random_faults(block: int) -> None:
     assert {*DEFINED, *moments} == set(reached), "every field is set in some round"
 
 
+def test_racks_that_are_cut_off_equal_definitions() -> None:
+    """Many of them, with isolations beside them: what a broker reaches is what links, isolations and islands say together."""
+    islands = 0
+    for seed in range(1, 600, 2):
+        kinds = (*ALL_KINDS, "rack_isolation", "rack_isolation", "isolation")
+        faults, brokers, rounds, session_timeout_rounds = random_case(seed, kinds)
+        expected = naive_timelines(faults, brokers, rounds, session_timeout_rounds)
+        timelines = broker_timelines(faults, brokers, rounds, session_timeout_rounds)
+        said = told(timelines)
+        for broker, segments in timelines.items():
+            assert_well_formed(segments, rounds)
+            for round_, (got, want) in enumerate(zip(said[broker], expected[broker], strict=True)):
+                assert {name: got[name] for name in DEFINED} == {name: want[name] for name in DEFINED}
+                islands += any(said[peer][round_]["island"] == got["island"] is not None for peer in said if peer != broker)
+    assert islands > 50
+
+
 def test_no_faults_is_one_quiet_segment() -> None:
     (segment,) = broker_timelines(fault_table(), [(1, None)], 10, 18)[1]
     assert (segment.from_round, segment.to_round, segment.cause, segment.controller_up) == (0, 10, -1, True)

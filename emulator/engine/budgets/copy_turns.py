@@ -76,9 +76,7 @@ class CopyTurns:
         threads, most = np.array(budgets.threads_at(from_round)), budgets.window_bytes_at(from_round)
         half = from_round + (to_round - from_round) // 2
         of_blocks = {id(block): block.copied_since(from_round) for block in self._blocks}
-        blocks = zip(self._blocks, self._before, strict=True)
-        has_changed = {id(block): block.duties(old) != block.duties(block.state) for block, old in blocks}
-        if any(has_changed[id(block)][place] for block, place, *_ in self._courses):
+        if self._has_other_duties():
             found = half if to_round > from_round + 1 else found
         last: dict[int, tuple[int, int]] = {}
         for block, place, task, course in self._courses:
@@ -129,6 +127,17 @@ class CopyTurns:
         """Set what was settled, in states of before the round."""
         for block, place, turn in self._turns:
             block.let_turn(place, turn)
+
+    def _has_other_duties(self) -> bool:
+        """Whether one of those of whom there is a forecast has another duty than when it was made."""
+        places: dict[int, list[int]] = defaultdict(list)
+        for block, place, *_ in self._courses:
+            places[id(block)].append(place)
+        return any(
+            (block.duties(old) != block.duties(block.state))[places[id(block)]].any()
+            for block, old in zip(self._blocks, self._before, strict=True)
+            if id(block) in places
+        )
 
     @staticmethod
     def _came(

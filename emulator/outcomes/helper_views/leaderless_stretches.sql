@@ -3,7 +3,12 @@
 --
 -- A leader that is cut off, but not from clients, serves those that reach it until the cut ends. By what is told of elections: who led
 -- before the first of them is its fault's broker, else the first of the replica list.
-WITH told AS (
+WITH spans AS (
+  SELECT f.*, s.rounds, least(coalesce(f.to_round, s.rounds), s.rounds) AS end_round
+  FROM faults f
+  JOIN scenarios s ON s.scenario_id = f.scenario_id
+),
+told AS (
   SELECT
     scenario_id,
     topic,
@@ -43,13 +48,10 @@ stops AS (
     f.fault_id,
     b.broker,
     f.from_round,
-    least(coalesce(f.to_round, s.rounds), s.rounds) AS to_round,
+    f.end_round AS to_round,
     -- a process that ends leads no more until it is elected again
-    IF(
-      f.kind IN ('broker_pause', 'isolation', 'rack_isolation'), least(coalesce(f.to_round, s.rounds), s.rounds), s.rounds
-    ) AS led_again_round
-  FROM faults f
-  JOIN scenarios s ON s.scenario_id = f.scenario_id
+    IF(f.kind IN ('broker_pause', 'isolation', 'rack_isolation'), f.end_round, f.rounds) AS led_again_round
+  FROM spans f
   JOIN brokers b ON b.scenario_id = f.scenario_id AND (b.broker = f.broker OR b.rack = f.rack)
   WHERE
     f.kind IN ('broker_crash', 'power_loss', 'disk_loss', 'controlled_shutdown', 'broker_pause', 'rack_loss')
@@ -74,14 +76,14 @@ parts AS (
     t.partition,
     CASE
       WHEN f.kind IN ('isolation', 'rack_isolation', 'link_cut') AND NOT coalesce(f.clients, FALSE)
-        THEN greatest(t.round, coalesce(f.to_round, s.rounds))
+        THEN greatest(t.round, f.end_round)
       ELSE t.round
     END,
     coalesce(t.next_round, s.rounds),
     t.cause
   FROM told t
   JOIN scenarios s ON s.scenario_id = t.scenario_id
-  LEFT JOIN faults f ON f.scenario_id = t.scenario_id AND f.fault_id = t.cause
+  LEFT JOIN spans f ON f.scenario_id = t.scenario_id AND f.fault_id = t.cause
   WHERE t.kind = 'leader_lost'
 ),
 begun AS (

@@ -23,6 +23,7 @@ slices AS (
     g.from_round * r.round_seconds AS from_seconds,
     g.to_round * r.round_seconds AS to_seconds,
     r.slice_seconds,
+    r.rounds * r.round_seconds AS run_seconds,
     explode(
       sequence(
         CAST(floor(g.from_round * r.round_seconds / r.slice_seconds) AS BIGINT),
@@ -36,26 +37,23 @@ sums AS (
   SELECT
     scenario_id,
     topic,
-    slice,
+    slice * slice_seconds AS slice_from,
+    least((slice + 1) * slice_seconds, max(run_seconds)) AS slice_to,
     count(DISTINCT partition) AS partitions,
     sum(least(to_seconds, (slice + 1) * slice_seconds) - greatest(from_seconds, slice * slice_seconds)) AS leaderless_seconds
   FROM slices
-  GROUP BY scenario_id, topic, slice
+  GROUP BY scenario_id, topic, slice, slice_seconds
 )
 SELECT
   r.name AS scenario,
   s.topic,
-  CAST(s.slice * r.slice_seconds AS DOUBLE) AS from_seconds,
-  least((s.slice + 1) * r.slice_seconds, r.rounds * r.round_seconds) AS to_seconds,
+  CAST(s.slice_from AS DOUBLE) AS from_seconds,
+  s.slice_to AS to_seconds,
   s.partitions,
   a.partitions AS of_partitions,
   round(s.leaderless_seconds, 1) AS leaderless_seconds,
-  round(
-    1 - s.leaderless_seconds
-    / (a.partitions * (least((s.slice + 1) * r.slice_seconds, r.rounds * r.round_seconds) - s.slice * r.slice_seconds)),
-    4
-  ) AS share_available
+  round(1 - s.leaderless_seconds / (a.partitions * (s.slice_to - s.slice_from)), 4) AS share_available
 FROM sums s
 JOIN run r ON r.scenario_id = s.scenario_id
 JOIN topic_availability a ON a.scenario_id = s.scenario_id AND a.topic = s.topic
-ORDER BY s.scenario_id, s.topic, s.slice
+ORDER BY s.scenario_id, s.topic, s.slice_from

@@ -36,7 +36,12 @@ FEW_CORES = 4
 sooner, and compiles with its quick compiler alone. What the better one takes of a run of a million partitions, a tenth, it
 hardly earns: Java hands on what Python plays, packs and writes.
 """
-FEW_CORES_OPTIONS = {"-XX:+UseSerialGC": "GC", "-XX:TieredStopAtLevel=1": "Tiered"}
+FEW_CORES_OPTIONS = {
+    "-XX:+UseSerialGC": "GC",
+    "-XX:TieredStopAtLevel=1": "Tiered",
+    # What Java has with both compilers; with one it has 48 MB, which some hundred queries fill.
+    "-XX:ReservedCodeCacheSize=240m": "CodeCache",
+}
 """With the word by which an option of the same kind is known: one that the environment gives stays."""
 LOG_CONFIGURATION = Path(emulator.spark.__file__).with_name("log4j2.properties")
 

@@ -97,14 +97,17 @@ def test_settings_given_win_over_the_defaults(monkeypatch: pytest.MonkeyPatch) -
     assert "spark.driver.memory" not in remote
 
 
+SERIAL, QUICK, ROOM = "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m"
+
+
 @pytest.mark.parametrize(
     ("cores", "chosen", "ours"),
     [
-        (2, "", {"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}),
-        (4, "-Xss2m", {"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}),
+        (2, "", {SERIAL, QUICK, ROOM}),
+        (4, "-Xss2m", {SERIAL, QUICK, ROOM}),
         (5, "", set()),
-        (2, "-XX:+UseParallelGC", {"-XX:TieredStopAtLevel=1"}),
-        (2, "-XX:+TieredCompilation", {"-XX:+UseSerialGC"}),
+        (2, "-XX:+UseParallelGC", {QUICK, ROOM}),
+        (2, "-XX:+TieredCompilation", {SERIAL, ROOM}),
     ],
 )
 def test_java_leaves_few_cores_to_the_rounds(

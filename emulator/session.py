@@ -43,6 +43,7 @@ FEW_CORES_OPTIONS = {
     "-XX:ReservedCodeCacheSize=240m": "CodeCache",
 }
 """With the word by which an option of the same kind is known: one that the environment gives stays."""
+WORKER_DAEMON = "emulator.spark.worker_daemon"
 LOG_CONFIGURATION = Path(emulator.spark.__file__).with_name("log4j2.properties")
 
 _ours: SparkSession | None = None
@@ -270,6 +271,8 @@ def _settings(master: str | None, conf: dict[str, str], submitted: bool) -> dict
                 f" {option}" for option, word in FEW_CORES_OPTIONS.items() if not _tells_java(word)
             )
         defaults |= _local_defaults()
+        if not submitted:
+            defaults["spark.python.daemon.module"] = WORKER_DAEMON
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # what tasks import is in this one
     if "spark.pyspark.python" in conf:  # only spark-submit reads it
         os.environ["PYSPARK_PYTHON"] = conf["spark.pyspark.python"]

@@ -13,13 +13,14 @@ from emulator.session import get_session, stop_if_ours
 from tests.engine_helpers import QUICK_JAVA
 
 LONGEST = (
-    "test_relational_rounds.py", "test_compiled.py", "test_golden.py", "test_relational_tables.py", "test_queries.py",
+    "test_relational_rounds.py", "test_compiled.py", "test_golden.py", "test_relational_on_spark.py", "test_queries.py",
     "test_against_reference.py",
     "test_packed_cluster.py", "test_relational_check.py", "test_report.py", "test_steps.py", "test_differential.py",
+    "test_relational_tables.py",
     "test_jobs.py", "test_first_copies.py", "test_groups.py", "test_readers.py", "test_tutorial.py", "test_ledger_jobs.py",
     "test_compiled_cache.py", "test_variants_random.py", "test_copies_against_reference.py", "test_schedules.py",
-    "test_topics.py", "test_mixed.py", "test_duckdb.py", "test_relational_last_moments.py", "test_group_leaps.py",
-    "test_kip_405.py", "test_sql.py", "test_tier_leaps.py", "test_killed_run.py", "test_tiers.py", "test_reference.py",
+    "test_topics.py", "test_mixed.py", "test_duckdb.py", "test_group_leaps.py",
+    "test_sql.py", "test_tier_leaps.py", "test_killed_run.py", "test_tiers.py", "test_reference.py",
     "test_sweeps.py", "test_play_shared.py", "test_metamorphic.py", "test_traced_rounds.py", "test_files.py",
 )  # fmt: skip
 """Files of ten seconds of CPU time and more, about the longest first."""

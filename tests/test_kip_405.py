@@ -12,12 +12,11 @@ from pyspark.sql import SparkSession
 from emulator.errors import InputError
 from emulator.rounds.relational.inputs.refusals import refuse_unknown
 from emulator.scenario import load_run
-from tests.engine_helpers import emulate, emulate_both
+from tests.engine_helpers import emulate
+from tests.relational_scenarios import KIP_405
 
 ROOT = Path(__file__).parents[1]
-SCENARIO = ROOT / "datasets" / "examples" / "kip_405.toml"
 SCENARIOS = range(1, 6)
-ROUNDS_OF_THREE = 12
 REPLICAS, REMOTE = "on disk", "remote segment"
 
 Row = dict[str, str]
@@ -50,7 +49,7 @@ def entries(text: str) -> list[list[int]]:
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
-    return emulate(spark, SCENARIO, tmp_path_factory.mktemp("kip_405") / "out")
+    return emulate(spark, KIP_405, tmp_path_factory.mktemp("kip_405") / "out")
 
 
 def test_the_page_has_every_scenario() -> None:
@@ -82,17 +81,10 @@ def test_remote_storage_is_as_the_page_says(tables: dict[str, list[dict[str, Any
     assert {row["state"] for row in tables["remote_segments"]} == {"COPY_FINISHED"}
 
 
-def test_relational_rounds_play_the_first_three(spark: SparkSession, tmp_path: Path) -> None:
-    """Every cell of every table, up to the round in which the last of them is over."""
-    lines = SCENARIO.read_text().replace("rounds = 24", f'mode = "plain"\nrounds = {ROUNDS_OF_THREE}').splitlines()
-    path = tmp_path / "three.toml"
-    path.write_text("\n".join(line for line in lines if not any(f"scenario-{number}" in line for number in (4, 5))))
-    emulate_both(spark, load_run(str(path)), tmp_path)
-
-
 def test_relational_rounds_refuse_the_others_by_name() -> None:
+    """The first three they play: tests/test_relational_tables.py."""
     with pytest.raises(InputError, match="have no unclean.leader.election.enable with tiered storage"):
-        refuse_unknown(load_run(str(SCENARIO)))
+        refuse_unknown(load_run(str(KIP_405)))
 
 
 def test_what_is_lost_is_lost_by_unclean_elections_alone(tables: dict[str, list[dict[str, Any]]]) -> None:

@@ -20,7 +20,7 @@ from emulator.inputs.arrays.rules import CORE_RULES
 from emulator.rounds.relational.check import Checked, Difference, check_run, compare
 from emulator.rounds.relational.kafka_round import VERBS
 from emulator.rounds.relational.page.explain import BEHIND, ONLY, SENTENCES, page, verbs
-from tests.engine_helpers import emulate, emulate_both, of_scenario, run_of
+from tests.engine_helpers import emulate
 
 DOCS = Path(__file__).parents[1] / "docs"
 PLACE = {"scenario_id": 0, "topic": "t", "partition": 0}
@@ -128,47 +128,6 @@ replication_factor = 3
 topic = "t"
 records_per_round = 2
 """
-
-BEYOND = (
-    TWO.replace("brokers = 3", "brokers = 3\nsession_timeout_rounds = 2")
-    + """
-acks = "1"
-record_bytes = 100
-[[workload]]
-topic = "t"
-records_per_round = 1
-record_bytes = 30
-[[faults]]
-kind = "disk_loss"
-broker = 1
-from_round = 3
-to_round = 6
-[initial]
-replicas = [
-  { topic = "t", partition = 0, broker = 1, leo = 4, record_bytes = 7 },
-  { topic = "t", partition = 0, broker = 2, leo = 6, record_bytes = 7 },
-  { topic = "t", partition = 0, broker = 3, leo = 12, record_bytes = 7 },
-  { topic = "t", partition = 1, broker = 2, leo = 3, record_bytes = 7 },
-]
-"""
-)
-
-
-def test_replicas_may_begin_beyond_their_leader(spark: SparkSession, tmp_path: Path) -> None:
-    """Two records of one epoch and offset: each log has the bytes of its own, and who leads next hands its own on.
-
-    The second replica keeps its fifth and sixth record, the third is cut to the leader's end and keeps three. The leader loses
-    its disk, and has all of it from the second when that leads.
-    """
-    paths = [tmp_path / f"{protocol}.toml" for protocol in ("kafka", "kafka-high-watermark")]
-    for path in paths:
-        path.write_text(BEYOND.replace("rounds = 3", f'rounds = 12\nprotocol = "{path.stem}"'))
-    usual, _ = emulate_both(spark, run_of(paths), tmp_path)
-    for path in paths:
-        replicas = of_scenario(usual, path.stem)["replicas"]
-        size = {row["broker"]: row["local_bytes"] for row in replicas if row["partition"] == 0}
-        assert size[1] == size[2] == size[3] + 30 - 7
-
 
 SYSTEMS = (
     TWO

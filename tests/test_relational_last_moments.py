@@ -1,6 +1,6 @@
-"""Last moments in relational rounds: every table is as the usual engine has it, and the draw is MurmurHash3's.
+"""Last moments in relational rounds: whose are played, and the draw is MurmurHash3's.
 
-Random ones are in test_relational_rounds.py.
+Whole runs are in test_relational_tables.py, random ones in test_relational_rounds.py.
 """
 
 from __future__ import annotations
@@ -17,108 +17,9 @@ from emulator.rounds.relational.queries.on_duckdb import OnDuckDB
 from emulator.rounds.relational.queries.on_spark import OnSpark
 from emulator.rounds.relational.verbs.last_moments import DRAWS, _drawn
 from emulator.scenario import load_run
-from tests.engine_helpers import emulate_both, of_scenario, run_of
+from tests.relational_scenarios import DEATHS, ONE_FETCH
 
 WORD = 2**32
-
-DEATHS = """
-name = "deaths"
-rounds = 12
-round_ms = 500
-mode = "plain"
-seed = 12345678901
-[cluster]
-brokers = 9
-session_timeout_rounds = 2
-fetch_round_trip_ms = 40
-config = { "log.flush.interval.messages" = 130, "log.retention.check.interval.ms" = 1500, "replica.fetch.min.bytes" = 300 }
-[[topics]]
-name = "t"
-assignment = [[1, 2, 3], [1, 3, 2], [4, 5, 6], [5, 6, 4], [7, 8, 9]]
-config = { "min.insync.replicas" = 2, "segment.bytes" = 3000, "retention.bytes" = 9000 }
-[[topics]]
-name = "kept"
-assignment = [[1, 2, 3], [4, 5, 6], [7, 9, 8]]
-[[workload]]
-topic = "t"
-records_per_round = 100
-record_bytes = 11
-acks = "1"
-[[workload]]
-topic = "t"
-records_per_round = 33
-acks = "0"
-to_round = 8
-[[workload]]
-topic = "*"
-records_per_second = 71.3
-record_bytes = 3
-acks = "all"
-[[faults]]
-kind = "broker_crash"
-broker = 1
-moment = 0.5
-from_round = 3
-to_round = 6
-[[faults]]
-kind = "power_loss"
-broker = 2
-moment = 0.25
-from_round = 3
-to_round = 5
-[[faults]]
-kind = "disk_loss"
-broker = 4
-moment = "after-append"
-from_round = 0
-to_round = 4
-[[faults]]
-kind = "broker_crash"
-broker = 5
-from_round = 4
-to_round = 9
-[[faults]]
-kind = "slow_link"
-broker = 5
-peer = 6
-round_trip_ms = 300
-from_round = 0
-to_round = 9
-[[faults]]
-kind = "broker_pause"
-broker = 9
-from_round = 5
-to_round = 7
-[[faults]]
-kind = "broker_crash"
-broker = 7
-moment = 0.7
-from_round = 5
-to_round = 8
-[[faults]]
-kind = "isolation"
-broker = 8
-from_round = 9
-to_round = 10
-[[faults]]
-kind = "power_loss"
-broker = 8
-moment = 0.7
-from_round = 10
-to_round = 11
-"""
-ONE_FETCH = DEATHS.replace("fetch_round_trip_ms = 40", "fetches_per_round = 1")
-FILES = {"deaths": DEATHS, "one": ONE_FETCH, "three": DEATHS.replace("fetch_round_trip_ms = 40", "fetches_per_round = 3")}
-
-
-def test_every_table_equals_the_usual_engine(spark: SparkSession, tmp_path: Path) -> None:
-    """With segments that roll and go, what was flushed, and what brokers carried; by the number of fetches in one run."""
-    for name, text in FILES.items():
-        (tmp_path / f"{name}.toml").write_text(text)
-    usual, _ = emulate_both(spark, run_of(tmp_path / f"{name}.toml" for name in FILES), tmp_path)
-    for name in FILES:
-        leos = {(r["topic"], r["partition"], r["round"], r["broker"]): r["leo"] for r in of_scenario(usual, name)["trace"]}
-        assert leos["t", 0, 3, 1] > leos["t", 0, 2, 1]
 
 
 def test_rounds_without_a_death_that_appends_have_none(tmp_path: Path) -> None:

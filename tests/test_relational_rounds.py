@@ -94,50 +94,6 @@ def test_rounds_without_controllers_equal_reference(spark: SparkSession, tmp_pat
     assert_like_reference(tables, {"burst": batch})
 
 
-def test_changes_that_the_controller_refuses(spark: SparkSession, tmp_path: Path) -> None:
-    """What tests/rounds/kafka/test_changes_of_the_isr.py has by hand, in fewer rounds: 3 asks in round 1, T hears in round 8."""
-    cases = [
-        refused_case(0),
-        refused_case(1, {"kind": "broker_crash", "broker": 3, "from_round": 2, "to_round": 4}),
-        refused_case(2, {"kind": "broker_crash", "broker": 2, "from_round": 2, "to_round": 4}),
-    ]
-    moves = [{"kind": "reassign", "replicas": [13], "round": 3}, {"kind": "reassign", "replicas": [13, 16], "round": 6}]
-    few = {"faults": [], "commands": moves, "initial": None, "topic_config": {"min.insync.replicas": 2}}
-    cluster = {"rounds": ROUNDS + 2, "round_ms": 1000, "session_timeout_rounds": 1, "config": {}, "faults": []}
-    batch = {"seed": 0, "cluster": cluster, "cases": [*cases, {**refused_case(3), **few}]}
-    (tmp_path / "refused.toml").write_text(to_toml(batch))
-    run_relational(run_of([tmp_path / "refused.toml"]), str(tmp_path / "out"), spark, trace="all")
-    tables = {name: read_table(tmp_path / "out" / name) for name in OUTPUT_TABLES if (tmp_path / "out" / name).is_dir()}
-    joined = [(row["broker"], row["round"]) for row in tables["events"] if row["kind"] == "isr_expand" and row["broker"] % 4 == 3]
-    assert sorted(joined) == [(3, 8), (7, 10), (11, 10)]
-    assert_like_reference(tables, {"refused": batch})
-
-
-def refused_case(number: int, *faults: dict[str, Any]) -> dict[str, Any]:
-    """A partition of brokers 1, 2 and 3, with four times the number on top: 3 begins outside of the ISR, 1 is told nothing."""
-    first = 4 * number
-    cut = {"kind": "link_cut", "broker": 3, "peer": 1, "from_round": 5, "to_round": 10}
-    told = {"kind": "stale_metadata", "broker": 1, "from_round": 0, "to_round": 7}
-    start = {"log_start_offset": 0, "leo": 0, "hw": 0, "epochs": [[0, 0]], "flushed_offset": 0, "record_bytes": 100}
-    replicas = [first + 1, first + 2, first + 3]
-    return {
-        "topic": f"t{number}",
-        "brokers": [*replicas, first + 4],
-        "replicas": replicas,
-        "commands": [],
-        "topic_config": {},
-        "workload": [{"records_per_round": 5, "record_bytes": 100, "acks": "all", "from_round": 0, "to_round": ROUNDS + 2}],
-        "faults": [{**f, **{key: first + f[key] for key in ("broker", "peer") if key in f}} for f in (cut, told, *faults)],
-        "initial": {
-            "leader": first + 1,
-            "leader_epoch": 0,
-            "isr": replicas[:2],
-            "elr": [],
-            "replicas": dict.fromkeys(replicas, start),
-        },
-    }
-
-
 CRASH = """
 rounds = 40
 [cluster]

@@ -1,34 +1,35 @@
 """Spark's daemon of Python workers, which has imported what plays blocks before it forks the first worker.
 
 As Spark starts it by itself, it imports PySpark from an archive without bytecode, and each worker imports the rest anew: a second
-for each, of a run that may take five. A daemon of one's own is the setting `spark.python.daemon.module`, as PySpark's page
-"Debugging PySpark" has it for workers of one's own.
+in all, of a run that may take five. A daemon of one's own is Spark's setting `spark.python.daemon.module`, as PySpark's page
+"Debugging PySpark" has it.
 """
 
 from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 
-def _prefer_installed() -> None:
-    """Leave out archives of Spark's Python that lie within a package which is installed: it is the same, with bytecode."""
-    folders = {Path(entry) for entry in sys.path}
-    sys.path[:] = [entry for entry in sys.path if not (_is_of_spark(Path(entry)) and Path(entry).parents[3] in folders)]
+def without_installed(paths: Sequence[str]) -> list[str]:
+    """Python's search path without archives of Spark that lie within an installed PySpark: it is the same, with bytecode."""
+    folders = {Path(path).resolve() for path in paths}
+    return [path for path in paths if not (_is_of_pyspark(Path(path)) and Path(path).resolve().parents[3] in folders)]
 
 
-def _is_of_spark(path: Path) -> bool:
-    """Whether it is site-packages/pyspark/python/lib/NAME.zip."""
+def _is_of_pyspark(path: Path) -> bool:
+    """Whether it is FOLDER/pyspark/python/lib/NAME.zip."""
     return path.suffix == ".zip" and path.parts[-4:-1] == ("pyspark", "python", "lib")
 
 
 if __name__ == "__main__":
-    _prefer_installed()
+    sys.path[:] = without_installed(sys.path)
     from pyspark import daemon
 
     import emulator.engine.play_blocks  # noqa: F401
 
     gc.collect()
-    gc.freeze()
-    daemon.manager()
+    gc.freeze()  # no worker looks through it again
+    daemon.manager()  # type: ignore[no-untyped-call]

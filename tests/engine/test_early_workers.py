@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import threading
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -13,6 +18,8 @@ from emulator.engine import early_workers
 from emulator.engine.compiled_engine import CompiledEngine
 from emulator.engine.early_workers import SURELY_LARGE, is_surely_large, start_workers
 from emulator.scenario import load_run
+from emulator.session import WORKER_DAEMON
+from emulator.spark.worker_daemon import without_installed
 
 
 def test_they_have_what_plays_blocks(spark: SparkSession) -> None:
@@ -31,6 +38,27 @@ def test_they_have_what_plays_blocks(spark: SparkSession) -> None:
             yield pa.record_batch([pa.array([found] * batch.num_rows)], names=["found"])
 
     assert all(row.found for row in spark.range(4).mapInArrow(has_it, "found boolean").collect())
+
+
+def test_their_daemon_has_it_too_and_takes_pyspark_where_it_is_installed(spark: SparkSession) -> None:
+    def seen(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        command = Path(f"/proc/{os.getppid()}/cmdline").read_text().split("\0")
+        for batch in batches:
+            columns = {"command": command[2], "pyspark": str(pyspark.__file__), "frozen": gc.get_freeze_count()}
+            yield pa.RecordBatch.from_pydict({name: pa.array([value] * batch.num_rows) for name, value in columns.items()})
+
+    (row,) = spark.range(1).mapInArrow(seen, "command string, pyspark string, frozen long").collect()
+    assert row.command == WORKER_DAEMON
+    assert Path(row.pyspark).resolve() == Path(pyspark.__file__).resolve()
+    assert row.frozen > 100_000
+
+
+def test_other_archives_are_left_where_they_are() -> None:
+    installed = Path(pyspark.__file__).parent
+    own = [str(installed / "python" / "lib" / name) for name in ("pyspark.zip", "py4j-1-src.zip")]
+    others = ["/opt/spark/python/lib/pyspark.zip", "/opt/jobs.zip", str(installed.parent), "/opt/spark-core.jar"]
+    assert without_installed([*own, *others]) == others
+    assert without_installed([*own, *others[:2]]) == [*own, *others[:2]], "it is not installed where Python looks"
 
 
 def test_where_spark_is_gone_nothing_is_said() -> None:

@@ -7,6 +7,8 @@ import importlib
 import sys
 import zipimport
 from collections.abc import Iterable, Iterator
+from pathlib import Path
+from zipfile import ZipFile
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -27,18 +29,26 @@ def test_in_a_worker_and_not_in_a_driver(spark: SparkSession) -> None:
     assert [row.kept > 1000 for row in rows] == [True]
 
 
-def test_archives_are_not_read_again_and_are_still_imported_from(spark: SparkSession) -> None:
+def test_archives_are_not_read_again_and_are_still_imported_from(spark: SparkSession, tmp_path: Path) -> None:
+    """As on executors, which have PySpark from one."""
+    archive = tmp_path / "of_an_executor.zip"
+    with ZipFile(archive, "w") as written:
+        written.writestr("from_an_archive.py", "")
+
     def archives() -> int:
         return sum(isinstance(finder, zipimport.zipimporter) for finder in sys.path_importer_cache.values())
 
     def counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
+            sys.path.insert(0, str(archive))
+            importlib.import_module("from_an_archive")
+            read = archives()
             keep_loaded()
             left = archives()
-            sys.modules.pop("pyspark.sql.avro.functions", None)
-            module = importlib.import_module("pyspark.sql.avro.functions")
-            columns = {"archives": left, "found": ".zip" in str(module.__file__)}
-            yield pa.RecordBatch.from_pydict({name: pa.array([int(n)] * batch.num_rows) for name, n in columns.items()})
+            module = importlib.reload(sys.modules["from_an_archive"])
+            sys.path.remove(str(archive))
+            columns = {"read": read > 0, "left": left > 0, "found": ".zip" in str(module.__file__)}
+            yield pa.RecordBatch.from_pydict({name: pa.array([is_so] * batch.num_rows) for name, is_so in columns.items()})
 
-    rows = spark.range(1).repartition(1).mapInArrow(counted, "archives long, found long").collect()
-    assert [(row.archives, row.found) for row in rows] == [(0, 1)]
+    (row,) = spark.range(1).repartition(1).mapInArrow(counted, "read boolean, left boolean, found boolean").collect()
+    assert (row.read, row.left, row.found) == (True, False, True)

@@ -168,7 +168,8 @@ class CopiesOfBlock:
         """(place of the replica, its task, bytes moved) of who copied, in a round that was played as if nobody had to wait."""
         old, new = np.asarray(before.tiers), self.tiers
         due = np.where(old["duty"] == LEADER_DUTY, _rounds_due(old, self._round_ms), round_)
-        copies, runs, rates = self._copies(before), self._run(before, round_), self.store_bytes(round_)
+        copies = self._copies(before) & ~self._gave_up(before)
+        runs, rates = self._run(before, round_), self.store_bytes(round_)
         segments, replica, number = self._segments(round_)
         begun: dict[int, list[tuple[int, int, bool]]] = defaultdict(list)
         for at, place in enumerate(replica.tolist()):
@@ -196,6 +197,13 @@ class CopiesOfBlock:
     def _copies(self, state: State) -> np.ndarray:
         """By replica, whether it has a copy under way in a state, and is still a replica."""
         found: np.ndarray = (np.asarray(state.tiers)["copying"] != NO_SEGMENT) & is_replica(self.state, self._block.layout)
+        return found
+
+    def _gave_up(self, before: State) -> np.ndarray:
+        """By replica, whether it let go of its copy before the tasks of a round that was played, as it has another duty now."""
+        inputs, duty = self._block.block.inputs, self.tiers["duty"]
+        finishes = np.asarray(inputs.scenarios)["finishes"][np.asarray(self.state.partitions)["scenario"]][self.partition] == 1
+        found: np.ndarray = (duty != np.asarray(before.tiers)["duty"]) & (~finishes | (duty == NO_DUTY))
         return found
 
     def _run(self, state: State, round_: int) -> np.ndarray:

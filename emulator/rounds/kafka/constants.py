@@ -32,7 +32,7 @@ NOT_COVERED, NO_NEWS = -2, -1
 """In the table of stale_metadata: the fault is not about the partition; it lets nothing through. Else: lag in rounds."""
 
 # Answers to a fetch
-NO_ANSWER, DATA, DIVERGING, BELOW_LOG_START, ABOVE_LEO, EPOCH_END, OUT_OF_ORDER, NO_END, MOVED = range(9)
+NO_ANSWER, DATA, DIVERGING, BELOW_LOG_START, ABOVE_LEO, EPOCH_END, OUT_OF_ORDER, NO_END, MOVED, GONE = range(10)
 FETCH_STATES = (
     "", "unanswered", "asked", "out_of_order", "truncated", "fetched", "out_of_range", "empty",
     "moved_to_tiered_storage", "building_remote_log_aux", "aux_state_built",

@@ -10,6 +10,7 @@ from emulator.rounds.kafka.constants import (
     DATA,
     DIVERGING,
     EPOCH_END,
+    GONE,
     ISOLATED,
     MOVED,
     NO_ANSWER,
@@ -68,7 +69,8 @@ def fetch(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]
         if rules.epochs_in_fetch:
             answer(lists, follower, leader, is_t and follower.in_line != 0 and rules.check_every_fetch == 0)
             if follower.answer == DATA and follower.leo < leader.local_start:
-                follower.answer = MOVED  # OFFSET_MOVED_TO_TIERED_STORAGE
+                # OFFSET_MOVED_TO_TIERED_STORAGE; with remote storage turned off OFFSET_OUT_OF_RANGE
+                follower.answer = MOVED if inputs.settings[part.settings].tiered else GONE
         elif follower.truncating:
             follower.answer = EPOCH_END
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.rounds.compiled import compiled
-from emulator.rounds.kafka.constants import BELOW_LOG_START, BUILDING, BUILT, MOVED_AWAY, NOBODY
+from emulator.rounds.kafka.constants import BELOW_LOG_START, BUILDING, BUILT, GONE, MOVED_AWAY, NOBODY
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.invariants import EVENTUALLY_IN_SYNC, EVENTUALLY_LED
 from emulator.rounds.kafka.leaderships import end_leadership
@@ -64,11 +64,11 @@ def check_end(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Repl
 
 @compiled
 def is_sent_away(replica: Replica) -> bool:
-    """Whether a follower is told to go on in remote storage, or at the log start, and its leader notes no fetch (N).
+    """Whether a follower is told to go on in remote storage, or at the log start, or nowhere, and its leader notes no fetch (N).
 
     Where logs are shorter than that takes it may be told so again for ever.
     """
-    return replica.fetch_state in (MOVED_AWAY, BUILDING, BUILT) or replica.answer == BELOW_LOG_START
+    return replica.fetch_state in (MOVED_AWAY, BUILDING, BUILT) or replica.answer in (BELOW_LOG_START, GONE)
 
 
 @compiled

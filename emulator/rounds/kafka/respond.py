@@ -12,6 +12,7 @@ from emulator.rounds.kafka.constants import (
     EMPTY,
     EPOCH_END,
     FETCHED,
+    GONE,
     MOVED,
     MOVED_AWAY,
     NO_ANSWER,
@@ -67,7 +68,7 @@ def take_answer(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Re
         take_epoch_end(lists, inputs, part, follower, rules)
     elif follower.answer == OUT_OF_ORDER:
         follower.fetch_state = UNORDERED
-    elif follower.answer == NO_END:
+    elif follower.answer == NO_END or follower.answer == GONE:  # it asks again from where its log ends
         follower.fetch_state = OUT_OF_RANGE
     else:
         offset = leader.leo

@@ -175,6 +175,8 @@ class TieredPartition(Partition):
         """What a follower does about an offset that its leader does not have itself."""
         if following.has_to_build(self, follower, leader):
             return following.begin(self, follower)
+        if leader.log.log_start <= follower.log.leo:
+            return "out_of_range"  # remote storage is off: from where its log ends it asks again
         return super().start_again(follower, leader)
 
     def tell_leadership(self, replica: Replica, leadership: Leadership) -> None:

@@ -109,6 +109,27 @@ def test_a_follower_whose_offset_moved_to_remote_storage() -> None:
     assert result.violations == []
 
 
+def out_of_range_case() -> dict[str, Any]:
+    """Remote storage is turned off while the leader, which has 5 to 8 of 0 to 8 itself, is paused; its follower has 0 to 2."""
+    epochs = [[0, 0], [2, 1], [4, 2], [5, 5]]
+    off = {"kind": "alter_config", "round": 0, "config": {"remote.storage.enable": False, "remote.log.delete.on.disable": True}}
+    return _follower_of(
+        given_log(9, epochs, local=5),
+        given_log(3, epochs[:3]),
+        [remote(0, 4, epochs[:3])],
+        faults=[fault("broker_pause", 0, 1, broker=1)],
+        commands=[off],
+    )
+
+
+def test_a_follower_of_what_went_with_remote_storage_stays_where_it_is() -> None:
+    """OFFSET_OUT_OF_RANGE, as nothing is tiered any more; its end is not below the leader's log start, so it asks from there."""
+    result = simulate(out_of_range_case(), watch=True)
+    assert [at(result, round_, 1)["log_start_offset"] for round_ in range(6)] == [0] * 6
+    assert states(result, 2)[1:] == ["out_of_range"] * 5
+    assert [at(result, round_, 2)["leo"] for round_ in range(6)] == [3] * 6
+
+
 def test_the_epoch_before_the_start_may_not_be_the_one_before() -> None:
     """No record of epoch 2: what lies before 90 is of epoch 1."""
     epochs = [[0, 20], [1, 85], [3, 90], [4, 98]]

@@ -19,7 +19,7 @@ from tests.reference.tiered.rules import MUTANTS
 from tests.reference.tiered.scenario_file import to_toml
 from tests.reference.tiered.schedules import schedule, uneven
 from tests.reference.tiered.simulate import LIST_OFFSETS, Result, simulate
-from tests.reference.tiered.test_followers import BOOTSTRAP, bootstrap_case
+from tests.reference.tiered.test_followers import BOOTSTRAP, bootstrap_case, out_of_range_case
 from tests.reference.tiered.test_real_trace import real_case
 from tests.rounds.kafka.compared import (
     Played,
@@ -107,7 +107,7 @@ def test_periods_that_rounds_do_not_divide(tmp_path: Path) -> None:
 
 
 def test_given_states(tmp_path: Path) -> None:
-    cases = {f"given-{seed}": given_schedule(seed) for seed in range(60)}
+    cases = {f"given-{seed}": given_schedule(seed) for seed in range(60)} | {"out of range": out_of_range_case()}
     found = differing(cases, tmp_path)
     assert not found, f"{len(found)} differ: {dict(list(found.items())[:3])}"
 

@@ -132,9 +132,35 @@ def first_three() -> str:
     return "\n".join(line for line in lines if not any(f"scenario-{number}" in line for number in (4, 5)))
 
 
+KEPT = """
+name = "kept"
+rounds = 9
+round_ms = 500
+mode = "plain"
+[cluster]
+brokers = 3
+session_timeout_rounds = 2
+config = { "log.retention.check.interval.ms" = 1000 }
+[[topics]]
+name = "t"
+assignment = [[1, 2, 3], [2, 3, 1]]
+config = { "segment.bytes" = 3000, "retention.bytes" = 6000 }
+[[workload]]
+topic = "t"
+records_per_round = 2
+record_bytes = 1000
+[[faults]]
+kind = "broker_crash"
+broker = 1
+from_round = 3
+to_round = 6
+"""
+"""Segments and no tiers, in a run that has some: a trace says what ListOffsets answers here, too."""
+
 GENERATIONS = ("kafka", "kafka-high-watermark")
 WITH_A_PAST = {
     "kip-405": first_three(),
+    "kept": KEPT,
     **{protocol: BEYOND.replace("rounds = 12", f'rounds = 12\nprotocol = "{protocol}"') for protocol in GENERATIONS},
 }
-"""What begins with logs: of tiers, and of an older generation."""
+"""What has tiers, or begins with logs, and what stands beside it in a run."""

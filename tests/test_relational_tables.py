@@ -89,6 +89,14 @@ def test_logs_with_a_remote_part_are_built(with_a_past: Tables) -> None:
     assert {row["topic"] for row in of_scenario(with_a_past, "kip-405")["trace"]} == {f"scenario-{n}" for n in (1, 2, 3)}
 
 
+def test_segments_beside_tiers_are_told_of_alike(with_a_past: Tables) -> None:
+    """What ListOffsets answers, where no topic of the scenario is tiered and one of the run is."""
+    leaders = [row for row in of_scenario(with_a_past, "kept")["trace"] if row["role"] == "leader"]
+    assert {(row["highest_remote_offset"], row["latest_tiered_offset"]) for row in leaders} == {(-1, -1)}
+    assert all(row["latest_offset"] == row["hw"] and row["earliest_local_offset"] == row["log_start_offset"] for row in leaders)
+    assert max(row["earliest_offset"] for row in leaders) > 0
+
+
 def test_replicas_may_begin_beyond_their_leader(with_a_past: Tables) -> None:
     """Two records of one epoch and offset: each log has the bytes of its own, and who leads next hands its own on.
 

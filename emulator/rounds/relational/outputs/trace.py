@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.rounds.relational.queries.query import Query
-from emulator.rounds.relational.tables import REPLICA, Round
+from emulator.rounds.relational.tables import REPLICA, WHOLE_START, Round
 from emulator.rounds.relational.verbs.logs import contents
 from emulator.rounds.relational.verbs.outcomes import local_bytes
 
@@ -66,28 +66,28 @@ def _with_segments(now: Round, replicas: Query) -> tuple[Query, tuple[str, ...]]
     return replicas.join(closed, REPLICA, "left"), (bases, size)
 
 
+PENDING = "IF(highest_remote < 0, IF(log_start = whole_start, whole_start, -1L), greatest(highest_remote + 1, whole_start))"
+
 LIST_OFFSETS = (
-    "IF(tiered, highest_remote, null) AS highest_remote_offset",
+    "IF(keeps_segments, IF(tiered, highest_remote, -1L), null) AS highest_remote_offset",
     *(
-        f"IF(tiered AND leads AND NOT offline, {value}, null) AS {name}_offset"
+        f"IF(keeps_segments AND leads AND NOT offline, {value}, null) AS {name}_offset"
         for name, value in {
             "latest": "hw",
-            "earliest": "whole_start",
+            "earliest": WHOLE_START,
             "max_timestamp": "coalesce(newest_offset, -1L)",
             "earliest_local": "log_start",
-            "latest_tiered": "highest_remote",
-            "earliest_pending_upload": (
-                "IF(highest_remote < 0, IF(log_start = whole_start, whole_start, -1L), greatest(highest_remote + 1, whole_start))"
-            ),
+            "latest_tiered": "IF(tiered, highest_remote, -1L)",
+            "earliest_pending_upload": f"IF(tiered, {PENDING}, -1L)",
         }.items()
     ),
 )
-"""What a leader answers to the special timestamps of ListOffsets."""
+"""What a leader answers to the special timestamps of ListOffsets, in a run in which some topic is tiered."""
 
 
 def newest_records(now: Round, replicas: Query) -> Query:
     """The first record of the newest round in leaders' own logs: pid, broker, newest_offset."""
-    own = replicas.where("tiered AND leads").select(*REPLICA, "log_start", "leo")
+    own = replicas.where("keeps_segments AND leads").select(*REPLICA, "log_start", "leo")
     runs = now.batches.renamed(base_offset="run_base", end_offset="run_end")
     held = contents(now.logs, own).join(runs, ["pid", "epoch"]).where("run_base < to_offset AND run_end > from_offset")
     place = "((least(to_offset, run_end) - 1 - run_base) DIV batch_records)"

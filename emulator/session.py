@@ -43,7 +43,7 @@ FEW_CORES_OPTIONS = {
     "-XX:ReservedCodeCacheSize=240m": "CodeCache",
 }
 """With the word by which an option of the same kind is known: one that the environment gives stays."""
-WORKER_DAEMON = "emulator.spark.worker_daemon"
+WORKER_DAEMON = "emulator.engine.worker_daemon"
 """What Spark starts Python workers with where this process starts Spark itself, so that they have the same Python."""
 LOG_CONFIGURATION = Path(emulator.spark.__file__).with_name("log4j2.properties")
 

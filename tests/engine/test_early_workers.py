@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 from emulator.engine import early_workers
 from emulator.engine.compiled_engine import CompiledEngine
 from emulator.engine.early_workers import SURELY_LARGE, is_surely_large, start_workers
+from emulator.engine.worker_daemon import without_installed
 from emulator.scenario import load_run
 from emulator.session import WORKER_DAEMON
-from emulator.spark.worker_daemon import without_installed
 
 
 def test_they_have_what_plays_blocks(spark: SparkSession) -> None:

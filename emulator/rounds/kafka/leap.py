@@ -89,6 +89,10 @@ def horizon(
         if settings.flush_messages and drift[LEO] and not flushes_every_round(replica, settings, drift):
             left = settings.flush_messages - (replica.leo - replica.flushed)
             due = min(due, now + max(0, left // drift[LEO] - 1))
+        followed = leader_of(replicas, slot)
+        if drift[LEO] and followed != slot:
+            due = min(due, until_run_ends(lists, inputs, now, replicas, slot, drift))
+            due = min(due, until_all_is_fetched(now, replica, replicas[followed], drift, drifts[followed]))
         if part.client_leader == NOBODY:
             continue
         leader, leader_drift = replicas[part.client_leader], drifts[part.client_leader]
@@ -97,8 +101,6 @@ def horizon(
             due = min(due, until_judged(inputs, part, replicas, slot, drift, leader_drift))
         if sends(part, replicas, slot) and replica.leo < replicas[replica.believed_leader].local_start:
             return now  # what it fetches next has just left its leader's disk
-        if drift[LEO] and leader_of(replicas, slot) != slot:
-            due = min(due, until_run_ends(lists, inputs, now, replicas, slot, drift))
         due = min(due, until_high_watermark(now, part, replica.unlike_from, part_drift))
         due = min(due, until_high_watermark(now, part, replica.alike_again, part_drift))
         due = min(due, until_high_watermark(now, part, part.committed_before, part_drift))
@@ -157,6 +159,15 @@ def until_caught_up(now: int, replica: Replica, leader: Replica, drift: np.ndarr
     due = min(due, until_equal(replica.remote_leo, drift[REMOTE_LEO], leader.hw, leader_drift[HW]))
     due = min(due, until_equal(replica.leo, drift[LEO], leader.hw, leader_drift[HW]))
     return FOREVER if due >= FOREVER else now + due
+
+
+@compiled
+def until_all_is_fetched(now: int, replica: Replica, leader: Replica, drift: np.ndarray, leader_drift: np.ndarray) -> int:
+    """The round in which a follower may have all of whom it fetches from, T or not, or come to its high watermark; now, if it
+    has just done so: of a leader that nobody else hears nothing else tells.
+    """
+    due = meeting(now, leader.leo, leader_drift[LEO], replica.leo, drift[LEO])
+    return min(due, meeting(now, leader.hw, leader_drift[HW], replica.leo, drift[LEO]))
 
 
 @compiled

@@ -64,6 +64,48 @@ def test_leaps_change_nothing(
     assert leapt.state.partitions["played"].sum() < plain.state.partitions["played"].sum() / 4
 
 
+CAUGHT_UP_APART = """
+name = "apart"
+rounds = 400
+[cluster]
+brokers = 3
+racks = 2
+session_timeout_rounds = 6
+fetches_per_round = 1
+config = { "replica.fetch.max.bytes" = 400 }
+[[topics]]
+name = "t"
+assignment = [[1, 3, 2]]
+config = { "segment.bytes" = 3000 }
+[[workload]]
+topic = "t"
+records_per_round = 2
+record_bytes = 100
+acks = "1"
+[[faults]]
+kind = "broker_pause"
+broker = 3
+from_round = 10
+to_round = 60
+[[faults]]
+kind = "rack_isolation"
+rack = "0"
+clients = true
+from_round = 62
+to_round = 390
+"""
+
+
+def test_who_catches_up_with_a_leader_that_is_cut_off(tmp_path: Path) -> None:
+    """With its rack-mate: nothing else changes when 3 has all that 1 has, of which it lacks 100 records, and gets 4 a round."""
+    scenarios = scenarios_of(CAUGHT_UP_APART, tmp_path).scenarios
+    plain, leapt = played(scenarios, traced=True, leaps=False), played(scenarios, traced=False, leaps=True)
+    leo = {(int(row["at_round"]), int(row["broker"])): int(row["leo"]) for row in plain.told.trace}
+    assert leo[200, 3] == leo[200, 1] == leo[62, 1] > leo[62, 3] + 90
+    assert differences(plain, leapt) == []
+    assert leapt.state.partitions["played"].sum() < 200
+
+
 def test_a_quiet_day_is_a_few_rounds(tmp_path: Path) -> None:
     text = """
         name = "quiet"

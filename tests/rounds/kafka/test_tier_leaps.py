@@ -94,8 +94,14 @@ def tier_differences(plain: Played, leapt: Played) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("seeds", "factor", "larger", "played_of"),
-    [(range(200), 20, True, 2), (range(200, 300), 20, False, 1), (range(300, 400), 3, True, 1), (range(400, 440), 150, True, 3)],
-    ids=["long", "short segments", "dense", "very long"],
+    [
+        (range(200), 20, True, 2),
+        (range(200, 300), 20, False, 1),
+        (range(300, 400), 3, True, 1),
+        (range(400, 440), 150, True, 3),
+        ((15171,), 20, True, 2),
+    ],
+    ids=["long", "short segments", "dense", "very long", "cut off with the leader"],
 )
 def test_leaps_change_nothing(tmp_path: Path, seeds: Iterable[int], factor: int, larger: bool, played_of: int) -> None:
     scenarios = scenarios_of_schedules(seeds, factor, larger, tmp_path)
@@ -105,7 +111,9 @@ def test_leaps_change_nothing(tmp_path: Path, seeds: Iterable[int], factor: int,
     assert leapt.state.partitions["played"].sum() * played_of < plain.state.partitions["played"].sum()
 
 
-@pytest.mark.parametrize(("seeds", "factor"), [(range(700, 780), 20), (range(780, 860), 3), (range(860, 880), 150)])
+@pytest.mark.parametrize(
+    ("seeds", "factor"), [(range(700, 780), 20), (range(780, 860), 3), (range(860, 880), 150), ((15745,), 20)]
+)
 def test_leaps_where_rounds_divide_no_period(tmp_path: Path, seeds: Iterable[int], factor: int) -> None:
     scenarios = scenarios_of_schedules(seeds, factor, True, tmp_path, is_uneven=True)
     plain = played(scenarios, traced=False, leaps=False, bucket_rounds=BUCKET_ROUNDS)

@@ -145,6 +145,8 @@ def until_segment_rolls(now: int, replica: Replica, settings: Settings, drift: n
     added = drift[ACTIVE_BYTES]
     if added <= 0:
         return FOREVER
+    if replica.active_bytes == 0:
+        return now  # retention closed the one before: this one's age counts from its first chunk
     by_size = now + max(0, (settings.segment_bytes - replica.active_bytes) // added)
     return min(by_size, replica.active_round + settings.segment_rounds)
 

@@ -106,6 +106,36 @@ def test_who_catches_up_with_a_leader_that_is_cut_off(tmp_path: Path) -> None:
     assert leapt.state.partitions["played"].sum() < 200
 
 
+CLOSED_BY_RETENTION = """
+name = "closed"
+rounds = 400
+round_ms = 500
+[cluster]
+brokers = 1
+config = { "log.retention.check.interval.ms" = 20000, "remote.log.storage.system.enable" = true }
+[[topics]]
+name = "t"
+partitions = 1
+replication_factor = 1
+config = { "remote.storage.enable" = true, "local.retention.bytes" = 0, "segment.bytes" = 1000000, "segment.ms" = 15000 }
+[[workload]]
+topic = "t"
+records_per_round = 2
+record_bytes = 100
+acks = "1"
+"""
+
+
+def test_a_segment_is_as_old_as_its_first_chunk(tmp_path: Path) -> None:
+    """Retention closes the active one in round 120, the next begins in 121, and is old enough 30 rounds after that."""
+    scenarios = scenarios_of(CLOSED_BY_RETENTION, tmp_path).scenarios
+    plain, leapt = played(scenarios, traced=False, leaps=False), played(scenarios, traced=False, leaps=True)
+    assert differences(plain, leapt) == []
+    rolls = {row["round"] for rows in events_of(plain).values() for row in rows if row["kind"] == "segment_roll"}
+    assert {120, 151} <= rolls
+    assert leapt.state.partitions["played"].sum() < 200
+
+
 def test_a_quiet_day_is_a_few_rounds(tmp_path: Path) -> None:
     text = """
         name = "quiet"

@@ -100,8 +100,16 @@ def tier_differences(plain: Played, leapt: Played) -> list[Any]:
         (range(300, 400), 3, True, 1),
         (range(400, 440), 150, True, 3),
         ((15073, 15171), 20, True, 1),
+        ((21270,), 20, False, 1),
     ],
-    ids=["long", "short segments", "dense", "very long", "closed by retention, cut off with the leader"],
+    ids=[
+        "long",
+        "short segments",
+        "dense",
+        "very long",
+        "closed by retention, cut off with the leader",
+        "pending upload unknown",
+    ],
 )
 def test_leaps_change_nothing(tmp_path: Path, seeds: Iterable[int], factor: int, larger: bool, played_of: int) -> None:
     scenarios = scenarios_of_schedules(seeds, factor, larger, tmp_path)

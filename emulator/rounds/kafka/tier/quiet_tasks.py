@@ -260,6 +260,7 @@ def until_built(
     start = start_from(inputs, part, replicas, slot)
     if start == UNKNOWN and tier.aux_start == UNKNOWN:
         paces[BUILD_ASKS] = 1
+        paces[BUILD_FAILS] = 0 if inputs.scenarios[part.scenario].from_leader else 1
         return FOREVER
     rules = inputs.rules[inputs.scenarios[part.scenario].rules]
     is_told = inputs.scenarios[part.scenario].from_leader or start <= leader.log_start

@@ -49,12 +49,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: ranks.get(item.path.name, len(LONGEST)))
 
 
-OF_MANY_QUERIES = "-XX:ReservedCodeCacheSize=240m -XX:MetaspaceSize=400m -Xmn600m"
-"""Room for what thousands of queries leave behind, a fifth of Java's time in all.
-
-With its quick compiler alone Java keeps 48 MB of compiled code, drops some, and compiles it once more; and it collects all
-garbage for the sake of classes, and the rest every 100 MB.
-"""
+OF_MANY_QUERIES = "-XX:MetaspaceSize=400m -Xmn600m"
+"""Room for what thousands of queries leave: else Java collects all garbage for the sake of classes, the rest every 100 MB."""
 
 FOR_A_HANDFUL_OF_ROWS = {
     # Java's better compiler takes half of all time, and what it makes is hardly used again.

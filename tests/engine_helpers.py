@@ -14,11 +14,12 @@ from emulator.progress import Progress
 from emulator.rounds.relational.run import run_relational
 from emulator.run import run_emulation
 from emulator.scenario import Run, load_run
+from emulator.session import FEW_CORES_OPTIONS
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 Row = dict[str, Any]
 
-QUICK_JAVA = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+QUICK_JAVA = {"JDK_JAVA_OPTIONS": " ".join(FEW_CORES_OPTIONS)}
 """Environment of processes that live for one short run: Java's better compiler would only begin to pay for itself."""
 
 

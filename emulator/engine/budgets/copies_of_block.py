@@ -201,9 +201,9 @@ class CopiesOfBlock:
 
     def _gave_up(self, before: State) -> np.ndarray:
         """By replica, whether it let go of its copy before the tasks of a round that was played, as it has another duty now."""
-        inputs, duty = self._block.block.inputs, self.tiers["duty"]
-        finishes = np.asarray(inputs.scenarios)["finishes"][np.asarray(self.state.partitions)["scenario"]][self.partition] == 1
-        found: np.ndarray = (duty != np.asarray(before.tiers)["duty"]) & (~finishes | (duty == NO_DUTY))
+        duty, scenario = self.duties(self.state), np.asarray(self.state.partitions)["scenario"][self.partition]
+        finishes = np.asarray(self._block.block.inputs.scenarios)["finishes"][scenario] == 1
+        found: np.ndarray = (duty != self.duties(before)) & (~finishes | (duty == NO_DUTY))
         return found
 
     def _run(self, state: State, round_: int) -> np.ndarray:

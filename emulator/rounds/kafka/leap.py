@@ -91,8 +91,9 @@ def horizon(
             due = min(due, now + max(0, left // drift[LEO] - 1))
         followed = leader_of(replicas, slot)
         if drift[LEO] and followed != slot:
-            due = min(due, until_run_ends(lists, inputs, now, replicas, slot, drift))
-            due = min(due, until_all_is_fetched(now, replica, replicas[followed], drift, drifts[followed]))
+            due = min(due, until_run_ends(lists, inputs, now, replica, replicas[followed], drift))
+            if followed != part.client_leader:
+                due = min(due, until_all_is_fetched(now, replica, replicas[followed], drift, drifts[followed]))
         if part.client_leader == NOBODY:
             continue
         leader, leader_drift = replicas[part.client_leader], drifts[part.client_leader]
@@ -165,8 +166,8 @@ def until_caught_up(now: int, replica: Replica, leader: Replica, drift: np.ndarr
 
 @compiled
 def until_all_is_fetched(now: int, replica: Replica, leader: Replica, drift: np.ndarray, leader_drift: np.ndarray) -> int:
-    """The round in which a follower may have all of whom it fetches from, T or not, or come to its high watermark; now, if it
-    has just done so: of a leader that nobody else hears nothing else tells.
+    """The round in which a follower may have all of a leader that is not T, or come to its high watermark; now, if it has just
+    done so: where T notes nothing, nothing else tells.
     """
     due = meeting(now, leader.leo, leader_drift[LEO], replica.leo, drift[LEO])
     return min(due, meeting(now, leader.hw, leader_drift[HW], replica.leo, drift[LEO]))
@@ -195,9 +196,8 @@ def leader_of(replicas: Rows[Replica], slot: int) -> int:
 
 
 @compiled
-def until_run_ends(lists: Lists, inputs: Inputs, now: int, replicas: Rows[Replica], slot: int, drift: np.ndarray) -> int:
+def until_run_ends(lists: Lists, inputs: Inputs, now: int, follower: Replica, leader: Replica, drift: np.ndarray) -> int:
     """The round in which a follower's fetches get to the end of a run of its leader's log, or to batches of another size."""
-    follower, leader = replicas[slot], replicas[leader_of(replicas, slot)]
     if leader.runs.count == 0 or follower.leo >= leader.leo:
         return FOREVER
     at = run_with(lists.runs, leader.runs, follower.leo)

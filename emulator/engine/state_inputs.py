@@ -11,18 +11,18 @@ import pyarrow as pa
 
 from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.errors import InputError, listing
-from emulator.faults.kinds import FAULT_SCHEMA
 from emulator.inputs.arrays import tiered_topic
 from emulator.inputs.storage_settings import may_delete
 from emulator.scenario import Scenario, Topic, parse_partitions
 from emulator.scenario.faults import resolve_faults
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.initial_rows import check_partition_rows, check_replica_rows
-from emulator.scenario.load import scenario_of
+from emulator.scenario.ledgers import refuse_other_systems
+from emulator.scenario.load import check_shape, rows_of_faults, rows_of_workload, scenario_of
 from emulator.scenario.model import INITIAL_PARTITIONS_SCHEMA, INITIAL_REPLICAS_SCHEMA, WORKLOAD_SCHEMA
 from emulator.scenario.places import Places
 from emulator.scenario.protocols import PARTITIONS, system_of
-from emulator.scenario.rows import rows_of_list
+from emulator.scenario.rows import TableFiles, rows_of_list
 from emulator.scenario.shapes import MAX_PARTITIONS
 from emulator.scenario.topics import Layout
 from emulator.scenario.workload import resolve_workload
@@ -60,21 +60,23 @@ def states_scenario(
     data = {"rounds": END, "round_ms": round_ms, "protocol": protocol, "cluster": dict(cluster), "topics": placed}
     scenario = scenario_of("play", data)
     counts = {topic.name: MAX_PARTITIONS for topic in scenario.topics}
-    places = Places("play", {"faults": list(faults), "workload": list(workload)})
-    for name, entries, schema in (("faults", faults, FAULT_SCHEMA), ("workload", workload, WORKLOAD_SCHEMA)):
-        for at, entry in enumerate(entries):
-            unknown = [key for key in entry if key not in (*schema.names, "name")]
-            if unknown:
-                raise InputError(f"play: {name}[{at}]: unknown column {unknown[0]}; allowed: {listing(schema.names)}")
+    places = Places("play", {**data, "faults": _plain(faults), "workload": _plain(workload)})
+    shape, files = check_shape(places), TableFiles()
     found = replace(
         scenario,
-        workload=resolve_workload([rows_of_list(places, ("workload",), workload, WORKLOAD_SCHEMA)], counts, END, round_ms),
-        faults=resolve_faults([rows_of_list(places, ("faults",), faults, FAULT_SCHEMA)], scenario.brokers, counts, END),
+        workload=resolve_workload(rows_of_workload(places, shape, "", files), counts, END, round_ms),
+        faults=resolve_faults(rows_of_faults(places, shape, "", files), scenario.brokers, counts, END),
     )
+    refuse_other_systems(places, protocol, found.workload, found.faults)
     if found.workload.column("records_per_second").null_count < found.workload.num_rows:
         raise InputError("play: workload: records_per_second is no whole number of records a round; allowed: one that is")
     refuse_others(found, 1)
     return found
+
+
+def _plain(rows: Given) -> list[dict[str, Any]]:
+    """Rows with NumPy's and pandas' numbers as Python's own."""
+    return [{key: value.item() if isinstance(value, np.generic) else value for key, value in row.items()} for row in rows]
 
 
 def refuse_others(scenario: Scenario, rounds: int) -> None:

@@ -90,7 +90,7 @@ def load_run(path: str, text: str | None = None) -> Run:
     text, data = read_toml(path) if text is None else (text, parse_toml(path, text))
     base = Places(path, data)
     files = TableFiles()
-    shape = _check_shape(base)
+    shape = check_shape(base)
     variants = check_variants(base)
     both = has_both_systems(base)
     scenarios = [_resolve(*_own(base, both, shape), 0, BASE_NAME, {}, files, both)]
@@ -112,10 +112,11 @@ def load_run(path: str, text: str | None = None) -> Run:
 def scenario_of(name: str, data: Mapping[str, Any]) -> Scenario:
     """The content of a scenario file as its base scenario; `name`: what messages call it. Raises InputError as load_run."""
     places = Places(name, data)
-    return _resolve(places, _check_shape(places), 0, BASE_NAME, {}, TableFiles(), False)
+    return _resolve(places, check_shape(places), 0, BASE_NAME, {}, TableFiles(), False)
 
 
-def _check_shape(places: Places) -> ScenarioShape:
+def check_shape(places: Places) -> ScenarioShape:
+    """The tables of a scenario with their types and ranges. Raises InputError, one line, for the first that is wrong."""
     try:
         return ScenarioShape.model_validate(places.data, context={ROUND_MS: round_ms_of(places.data)})
     except ValidationError as error:
@@ -126,7 +127,7 @@ def _own(places: Places, both: bool, shape: ScenarioShape | None = None) -> tupl
     """What of a scenario is its system's, checked: of a file with both systems a part. `shape`: of the whole, if it is known."""
     if both:
         places, shape = own_part(places), None
-    return places, shape or _check_shape(places)
+    return places, shape or check_shape(places)
 
 
 def _resolve(
@@ -166,11 +167,11 @@ def _resolve(
         check_tiered_topics(places, shape, topics, config, remote)
         partitions = {topic.name: topic.partitions for topic in topics}
     session_rounds = session_timeout_rounds(shape, {} if groups else config)
-    sources = _workload_sources(places, shape, folder, files)
+    sources = rows_of_workload(places, shape, folder, files)
     if shape.rate_window_rounds > 1 and all(rows.table.column(PER_SECOND).null_count == rows.table.num_rows for rows in sources):
         raise places.error(("rate_window_rounds",), "no row of the workload has records_per_second", "one that has, or no key")
     workload = resolve_workload(sources, partitions, shape.rounds, shape.round_ms, shape.rate_window_rounds)
-    fault_sources = _fault_sources(places, shape, folder, files)
+    fault_sources = rows_of_faults(places, shape, folder, files)
     fault_sources += draw_generators(places, shape.fault_generators, brokers, shape.rounds, shape.seed, shape.round_ms)
     faults = resolve_faults(fault_sources, brokers, partitions, shape.rounds)
     if both:
@@ -261,7 +262,8 @@ def _initial_file(
     return read_initial_file(rows, Layout.of(topics), tiered_topics(topics, config))
 
 
-def _workload_sources(places: Places, shape: ScenarioShape, folder: str, files: TableFiles) -> list[Rows]:
+def rows_of_workload(places: Places, shape: ScenarioShape, folder: str, files: TableFiles) -> list[Rows]:
+    """The rows of `[[workload]]`, and those of the workload_file."""
     entries = [entry.model_dump() for entry in shape.workload]
     sources = [rows_of_list(places, ("workload",), entries, WORKLOAD_SCHEMA)]
     if shape.workload_file is not None:
@@ -269,7 +271,8 @@ def _workload_sources(places: Places, shape: ScenarioShape, folder: str, files: 
     return sources
 
 
-def _fault_sources(places: Places, shape: ScenarioShape, folder: str, files: TableFiles) -> list[Rows]:
+def rows_of_faults(places: Places, shape: ScenarioShape, folder: str, files: TableFiles) -> list[Rows]:
+    """The rows of `[[faults]]`, and those of the faults_file."""
     entries: list[dict[str, Any]] = [entry.model_dump() for entry in shape.faults]
     sources = [rows_of_list(places, ("faults",), entries, FAULT_SCHEMA)]
     if shape.faults_file is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,35 @@ def test_patterns_of_what_was_sent_with_acks_0_go_along(faulty: Scenario, faults
     assert sent_of(state) == sent_of(expected)
     assert max(map(len, sent_of(state))) > 2
     assert {stretch[-1] for of_partition in sent_of(state) for stretch in of_partition} > {None}
+
+
+def test_faults_and_workload_are_written_as_in_a_scenario_file(faulty: Scenario) -> None:
+    """Times for rounds, a moment by its name, and NumPy's numbers."""
+    at_append = [{"kind": "broker_crash", "broker": np.int64(1), "from_round": "5s", "to_round": "15s", "moment": "after-append"}]
+    in_rounds = [{"kind": "broker_crash", "broker": 1, "from_round": 10, "to_round": 30, "moment": 1.0}]
+    states = []
+    for faults, end in ((at_append, "20s"), (in_rounds, 40)):
+        workload = [{**WORKLOAD[0], "to_round": end}]
+        states.append(texts(play_rows(states_scenario(faults, workload, CLUSTER, TOPICS, "kafka", 500), 50, start(faulty))))
+    assert states[0] == states[1]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"broker": 1.5}, "play: faults[0].broker: 1.5 is of the wrong type; allowed: an integer"),
+        ({"from_round": "5 seconds"}, 'play: faults[0].from_round: "5 seconds" is'),
+        ({"moment": 2}, "play: faults[0].moment: 2 is no moment of a round; allowed: 0 or more and below 1"),
+        ({"brokr": 1}, 'play: faults[0].brokr: unknown key "brokr" (did you mean "broker"?); allowed: kind, '),
+        ({"kind": "client_crash"}, "play: faults: client_crash is about ledgers; allowed: "),
+    ],
+)
+def test_wrong_faults_are_refused_as_in_a_scenario_file(row: dict[str, Any], message: str) -> None:
+    fault = {"kind": "broker_crash", "broker": 1, "from_round": 3, **row}
+    if row.get("kind"):
+        del fault["broker"]
+    with pytest.raises(InputError, match=re.escape(message)):
+        states_scenario([fault], WORKLOAD, CLUSTER, TOPICS, "kafka", 500)
 
 
 def test_changed_columns_are_refused(faulty: Scenario, faults: list[dict[str, Any]]) -> None:

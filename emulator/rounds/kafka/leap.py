@@ -15,6 +15,7 @@ from emulator.rounds.kafka.delete_segments import until_retention
 from emulator.rounds.kafka.fetch import sends
 from emulator.rounds.kafka.input_records import Inputs, Settings
 from emulator.rounds.kafka.probe import dues_of, earliest_due, masks_of, move
+from emulator.rounds.kafka.produce_within import until_others_are_oldest
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.leaps import last_due, next_due, next_multiple, sum_of_drift
@@ -73,6 +74,8 @@ def horizon(
     # The last round of a time bucket is played: traffic is booked in it.
     due = min(scenario.rounds - 1, next_multiple(scenario.bucket_rounds, now + 1) - 1)
     due = earliest_due(PARTITION_DUES, part_words, now, due)
+    if part.waiting_rounds > 0:
+        due = min(due, until_others_are_oldest(inputs, part))
     if settings.rebalance_ms and part.leader != slot_at(part.order, 0):
         due = min(due, next_due(now, settings.round_ms, settings.rebalance_ms))
     for slot in range(part.slots):

@@ -46,6 +46,12 @@ def oldest_workload(inputs: Inputs, part: Partition) -> int:
     return part.waiting_workload
 
 
+@compiled
+def until_others_are_oldest(inputs: Inputs, part: Partition) -> int:
+    """The round in which the oldest records that wait may be of another row of the workload; some wait."""
+    return inputs.workload[part.waiting_workload + 1].from_round + part.waiting_rounds - 1
+
+
 @compiled_into_callers
 def bytes_of(inputs: Inputs, workload: WorkloadSpan) -> int:
     """Bytes of a round's records."""

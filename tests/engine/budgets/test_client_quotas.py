@@ -17,6 +17,7 @@ from emulator.inputs.arrays import prepare
 from emulator.scenario import load_run
 from emulator.scenario.notes import notes_of
 from tests.engine.budgets.test_one_budget import CONSUMER, SCENARIO, sums_of
+from tests.engine.budgets.test_play_shared import played, texts
 
 WIDE = 10**9
 
@@ -46,6 +47,35 @@ def test_what_waits_is_sent_when_the_quota_is_raised(tmp_path: Path) -> None:
     assert sums.bytes_produced.sum() == 4000 * 100 and sums.bytes_waiting[-1] == 0
     # At 30 they ask for 60,000 / 10 + 4,000 a round, at 40 for 20,000 / 10 + 4,000.
     assert sums.producers_held_rounds.tolist() == [25, 15, 0, 0]
+
+
+def test_leaps_end_where_the_oldest_records_that_wait_are_more(tmp_path: Path) -> None:
+    """Of 20.25 records a second one round in 20 has five, the others have four, as the quota has: those of five wait, and are
+    the oldest some rounds after they were sent.
+    """
+    text = """
+        rounds = 474
+        round_ms = 200
+        [cluster]
+        brokers = 1
+        [[topics]]
+        name = "t"
+        partitions = 1
+        replication_factor = 1
+        config = { "producer_byte_rate" = 2000 }
+        [[workload]]
+        topic = "t"
+        records_per_second = 20.25
+        record_bytes = 100
+    """
+    (tmp_path / "s.toml").write_text(text)
+    [scenario] = load_run(str(tmp_path / "s.toml")).scenarios
+    plain = played(scenario, leaps=False)
+    assert texts(played(scenario)) == texts(plain)
+    # Whole rounds of 4 and 5 records, in their order, of 400 bytes a round.
+    sent = np.cumsum([81 * at // 20 - 81 * (at - 1) // 20 for at in range(1, 475)]) * 100
+    allowed = 400 * 474
+    assert plain["outcomes"].column("appended").to_pylist() == [int(sent[sent <= allowed][-1]) // 100]
 
 
 @pytest.mark.parametrize("leaps", [True, False])

@@ -212,7 +212,8 @@ OF_PARTITIONS: tuple[Invariant, ...] = (
         (
             "settled AND leader >= 0 AND leader_ready AND ((assigned & own_bit) != 0) AND NOT ((isr & own_bit) != 0)"
             " AND ((fetched_round < quiet_from AND NOT sent_away)"
-            " OR (leo >= leader_hw AND leo >= leader_epoch_start))"
+            " OR (least(leo, remote_leo) >= greatest(leader_hw, leader_epoch_start)"
+            " AND (remote_leo >= lead.leo OR round - caught_up_round <= lag_rounds)))"
         ),
         "end",
         "Vanlightly/kafka-tlaplus, kip-966: liveness",

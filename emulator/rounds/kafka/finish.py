@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from emulator.rounds.compiled import compiled
-from emulator.rounds.kafka.constants import BELOW_LOG_START, BUILDING, BUILT, GONE, MOVED_AWAY, NOBODY
-from emulator.rounds.kafka.input_records import Inputs
+from emulator.rounds.kafka.constants import BELOW_LOG_START, BUILDING, BUILT, GONE, MOVED_AWAY, NEVER, NOBODY
+from emulator.rounds.kafka.input_records import Inputs, Settings
 from emulator.rounds.kafka.invariants import EVENTUALLY_IN_SYNC, EVENTUALLY_LED
 from emulator.rounds.kafka.leaderships import end_leadership
 from emulator.rounds.kafka.log import local_bytes
@@ -56,10 +56,19 @@ def check_end(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Repl
         replica = replicas[slot]
         if not has(part.assigned & ~part.isr, slot):
             continue
-        is_caught_up = replica.leo >= part.leader_hw and replica.leo >= part.epoch_start
         is_heard = replica.noted_round >= scenario.quiet_from or is_sent_away(replica)
-        if is_caught_up or not is_heard:
+        if not is_heard or is_known_to_be_level(part, replicas, settings, slot):
             write_down(lists, part, replicas, slot, EVENTUALLY_IN_SYNC)
+
+
+@compiled
+def is_known_to_be_level(part: Partition, replicas: Rows[Replica], settings: Settings, slot: int) -> bool:
+    """Whether what a follower has, and T noted, lets it join, and stay: at T's LEO, or caught up within the lag time."""
+    replica = replicas[slot]
+    if min(replica.leo, replica.remote_leo) < max(part.leader_hw, part.epoch_start):
+        return False
+    in_time = replica.caught_up != NEVER and part.now - 1 - replica.caught_up <= settings.lag_rounds
+    return in_time or replica.remote_leo >= replicas[part.client_leader].leo
 
 
 @compiled

@@ -2,6 +2,7 @@
 
 Choices where docs/tiered_rounds.md is silent:
 
+* Who is elected while it builds, and cannot be told, asks for nothing any more, as it fetches nothing.
 * A question about the state passes and is answered as a fetch would be, in the leader's epoch only.
 * A question that comes to nothing is asked anew after replica.fetch.backoff.ms; the follower keeps its log meanwhile.
 * A follower that learns of another leader or epoch, or begins to lead, forgets what it was building, and fetches.
@@ -80,6 +81,8 @@ def build(partition: TieredPartition) -> None:
     for broker, replica in partition.replicas.items():
         aux = partition.tier_of(broker).aux
         if aux is None or not partition.status(broker).running or partition.fetch_states.get(broker) == MOVED:
+            continue
+        if broker == partition.controller.leader:
             continue
         partition.fetch_states[broker] = BUILDING
         if partition.now < aux.next_round:

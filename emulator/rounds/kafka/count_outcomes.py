@@ -35,7 +35,8 @@ def count_outcomes(
     part.unwritable_rounds += waits and not (rose or part.acked_on_append > 0)
     part.unacked = 0
     if part.client_leader != NOBODY and unconditional_due(inputs, part) == 0:
-        part.unacked = max(replicas[part.client_leader].leo - part.leader_hw, 0)
+        last = replicas[part.client_leader]
+        part.unacked = max(last.leo - last.hw, 0)  # who was elected untold may have fetched in step 7, from a rack-mate
     part.unacked_rounds += part.unacked
     note_refusals(lists, part, replicas, refused)
     if part.fenced_out | part.joined | part.lagged_out:

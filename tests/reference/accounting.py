@@ -61,13 +61,20 @@ class Ledger:
         self.damaged: list[Record] = []
 
     def start(self, log: Log, hw: int, acks: str) -> None:
-        """Take the first leader's initial log: acknowledged below its HW, with acks=1 all of it, with acks=0 nothing."""
-        below = log.slice(log.log_start, hw)
+        """Take the first leader's initial log: acknowledged below its HW, with acks=1 all of it, with acks=0 nothing.
+
+        What of it is in remote storage only is as committed as the rest.
+        """
+        remote = range(log.log_start, log.local_log_start)
+        epochs = [(log.cache.epoch_of(offset), offset) for offset in remote]
+        known = [Record(epoch, offset, (-1, epoch, offset), 0) for epoch, offset in epochs if epoch is not None]
+        whole = known + log.records
+        below = [record for record in whole if record.offset < hw]
         self.committed.update(record.key for record in below)
         if acks == "0":
-            self.send(log.records)
-        self.acknowledge(log.records if acks == "1" else below)
-        self.initial = {record.key for record in log.records}
+            self.send(whole)
+        self.acknowledge(whole if acks == "1" else below)
+        self.initial = {record.key for record in whole}
 
     def acknowledge(self, records: Iterable[Record]) -> None:
         """Note records whose producers were told that they are safe: of those that are, producers with acks=0 are not."""

@@ -129,7 +129,7 @@ def damage(lists: Lists, inputs: Inputs, part: Partition, replica: Replica) -> N
     if replica.status & DISK_LOSS:
         empty_log(replica)
     elif replica.status & POWER_LOSS:
-        kept = max(min(leo, replica.flushed), replica.log_start)
+        kept = max(min(leo, replica.flushed), replica.local_start)
         cut_log(lists, inputs, part, replica, kept)
         cut_epochs_from(lists.epochs, replica, kept)
     if replica.leo < leo:

@@ -89,3 +89,41 @@ def test_a_segment_of_no_bytes_goes_where_there_is_a_limit(
     is_deleted = [state == "DELETE_FINISHED" for _, state, _, _ in attempts(result)]
     assert is_deleted == [place < deleted for place in range(3)]
     assert at(result, 11, 1)["log_start_offset"] == 10 * deleted
+
+
+def test_a_power_loss_leaves_where_the_disk_begins(tmp_path: Path) -> None:
+    """What retention took from the disk was never flushed, and is gone from it anyhow: the log goes on from there.
+
+    Three closed segments are copied in round 0, and two go in round 1: 3500 bytes are 2000 too many.
+    """
+    case = lost_case({"flushed_offset": 5}, "power_loss", local_retention=1500)
+    assert differing({"case": case}, tmp_path) == {}
+    row = at(simulate(case), 3, 1)
+    assert [row[name] for name in ("log_start_offset", "local_log_start_offset", "leo", "hw")] == [0, 20, 20, 20]
+    assert row["local_segments"] == [20]
+
+
+def test_what_is_in_remote_storage_only_is_lost_like_the_rest(tmp_path: Path) -> None:
+    """2 has nothing and leads uncleanly: 20 records were in remote storage only, 15 on the disk."""
+    empty = given_log(0, [], segments=[0])
+    case = lost_case({"local_log_start_offset": 20, "segments": [20, 30]}, "disk_loss", follower=empty)
+    case["topic_config"]["unclean.leader.election.enable"] = True
+    assert differing({"case": case}, tmp_path) == {}
+    outcomes = simulate(case).outcomes
+    assert [outcomes[name] for name in ("leader", "acked", "acked_lost", "committed_lost")] == [2, 0, 35, 35]
+
+
+def lost_case(
+    given: dict[str, Any], kind: str, follower: dict[str, Any] | None = None, local_retention: int = 10_000
+) -> dict[str, Any]:
+    """A leader, 1, of 35 records of which 0 to 19 are copied, whose disk loses something in round 3; 1 alone is in the ISR."""
+    logs = {
+        1: {**given_log(35, EPOCHS, segments=SEGMENTS), **given},
+        2: given_log(35, EPOCHS, segments=SEGMENTS) if follower is None else follower,
+    }
+    segments = [remote(0, 9), remote(10, 19)]
+    initial = {"leader": 1, "leader_epoch": 0, "isr": [1], "replicas": logs, "remote_segments": segments}
+    cut = {"kind": "link_cut", "broker": 1, "peer": 2, "from_round": 0}
+    lost = {"kind": kind, "broker": 1, "from_round": 3}
+    of_topic = {"segment.bytes": 10 * RECORD_BYTES, "local.retention.bytes": local_retention}
+    return tiered_case(topic_config=of_topic, replicas=[1, 2], initial=initial, workload=[], faults=[cut, lost])

@@ -46,11 +46,11 @@ class Settings:
         self._take_effect()
 
     def alter(self, command: Mapping[str, Any]) -> None:
-        """Take an alter_config: of a broker, else of all brokers (fetcher keys) and of the topic (the others)."""
+        """Take an alter_config: of a broker, else of `every_broker` (fetcher keys always), else of the topic."""
         for key, value in command["config"].items():
             if command.get("broker") is not None:
                 self._brokers.setdefault(command["broker"], {})[key] = value
-            elif key in FETCHER_KEYS:
+            elif key in FETCHER_KEYS or command.get("every_broker"):
                 self._cluster[key] = value
             else:
                 self._topic[key] = value

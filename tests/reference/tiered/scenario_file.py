@@ -28,6 +28,8 @@ def to_toml(case: Mapping[str, Any]) -> str:
         f"config = {value(case['config'])}",
         *fetching(case),
     ]
+    if "features" in case:
+        lines.append(f"features = {value(case['features'])}")
     store = {key: given for key, given in case.get("remote_storage", {}).items() if given is not None}
     if store:
         lines += ["[remote_storage]", *[f"{key} = {value(given)}" for key, given in store.items()]]
@@ -37,15 +39,16 @@ def to_toml(case: Mapping[str, Any]) -> str:
     for fault in case["faults"]:
         lines += table("faults", {key: given for key, given in fault.items() if given is not None})
     for command in case["commands"]:
-        place: dict[str, Any] = {} if "broker" in command else {"topic": TOPIC}
-        if command["kind"] in ("reassign", "delete_records"):
+        given = {key: own for key, own in command.items() if key != "every_broker"}
+        place: dict[str, Any] = {} if "broker" in command or "every_broker" in command else {"topic": TOPIC}
+        if command["kind"] in ("reassign", "cancel_reassignment", "delete_records"):
             place["partition"] = 0
-        lines += table("commands", {**command, **place})
+        lines += table("commands", {**given, **place})
     initial = case.get("initial") or {}
     where = {"topic": TOPIC, "partition": 0}
     if "leader" in initial:
         lines += table(
-            "initial.partitions", {**where, **{k: initial[k] for k in ("leader", "leader_epoch", "isr") if k in initial}}
+            "initial.partitions", {**where, **{k: initial[k] for k in ("leader", "leader_epoch", "isr", "elr") if k in initial}}
         )
     for broker, log in initial.get("replicas", {}).items():
         lines += table("initial.replicas", {**where, "broker": broker, **log})

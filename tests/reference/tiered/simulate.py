@@ -108,19 +108,28 @@ class Run:
         self.trace_partitions.append(kafka.partition_row(partition))
 
     def result(self) -> Result:
-        partition = self.partition
-        counts = {name: partition.ledger.counts[name] for name in TIER_COUNTERS}
-        logs = {broker: replica.log for broker, replica in partition.replicas.items()}
-        return Result(
-            self.trace,
-            self.trace_partitions,
-            remote_segment_rows(partition),
-            {**kafka.outcomes(partition), **counts, "remote_list_requests": list_requests(partition)},
-            partition.ledger.events,
-            partition.coverage,
-            self.violations,
-            logs,
-        )
+        return result_of(self.partition, self.trace, self.trace_partitions, self.violations)
+
+
+def result_of(
+    partition: TieredPartition,
+    trace: list[dict[str, Any]],
+    trace_partitions: list[dict[str, Any]],
+    violations: list[Violation],
+) -> Result:
+    """What became of a partition after the last round, with the rows of the rounds."""
+    counts = {name: partition.ledger.counts[name] for name in TIER_COUNTERS}
+    logs = {broker: replica.log for broker, replica in partition.replicas.items()}
+    return Result(
+        trace,
+        trace_partitions,
+        remote_segment_rows(partition),
+        {**kafka.outcomes(partition), **counts, "remote_list_requests": list_requests(partition)},
+        partition.ledger.events,
+        partition.coverage,
+        violations,
+        logs,
+    )
 
 
 def play_rounds(partitions: Sequence[TieredPartition]) -> None:

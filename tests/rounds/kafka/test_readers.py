@@ -25,13 +25,17 @@ from tests.reference.consumers.rules import MUTANTS
 from tests.reference.consumers.scenario_file import write_scenario
 from tests.reference.consumers.simulate import Result, simulate
 from tests.reference.scenario_toml import FETCHING as FETCHING_KEYS
+from tests.reference.tiered.simulate import result_of
 from tests.rounds.kafka.compared import (
     Played,
     consumer_groups_of,
+    events_of,
     played,
     read_violations_of,
     unread_of,
 )
+from tests.rounds.kafka.compared import differences as that_differ
+from tests.rounds.kafka.test_tiers import KINDS, segments_that_differ
 from tests.test_consumers_differential import OF_UNREAD, case_of, untiered
 
 Case = Mapping[str, Any]
@@ -70,8 +74,15 @@ def firsts(rows: Iterable[tuple[int, str, str]]) -> set[tuple[int, str, str]]:
 
 
 def differences(expected: Result, game: Played) -> Differences:
-    """Cells of `consumer_groups`, rows of `unread`, and first breaks of invariants, that differ."""
-    found: Differences = []
+    """What differs: of `consumer_groups` cells, of `unread` rows, first breaks of invariants, and what became of the partition.
+
+    Segments of what is not tiered are cut otherwise (tiered/segments.py).
+    """
+    end = result_of(expected.partition, [], [], [])
+    nothing: dict[int, list[Any]] = {0: []}
+    known = {"trace": nothing, "partitions": nothing, "events": events_of(game)}
+    kinds = KINDS if game.block.inputs.settings["tiered"].any() else ()
+    found: Differences = that_differ(end, game, 0, known, kinds_too=kinds) + segments_that_differ(end, game)
     seen = consumer_groups_of(game, 0)
     for row in expected.consumer_groups:
         own = seen.get(row["group"], {})

@@ -19,6 +19,8 @@ from emulator.rounds.kafka.tier.records import TierPartition, TierReplica
 from emulator.rounds.records import words_of
 from emulator.scenario import Scenario
 from tests.reference.stretched import stretched
+from tests.reference.tiered.additions import every_other
+from tests.reference.tiered.given_states import given_schedule, with_late_metadata
 from tests.reference.tiered.scenario_file import to_toml
 from tests.reference.tiered.schedules import schedule, uneven
 from tests.rounds.kafka.compared import Played, played, scenarios_of
@@ -26,11 +28,13 @@ from tests.rounds.kafka.test_leaps import differences, fields
 
 BYTES = (
     "segment.bytes", "local.retention.bytes", "retention.bytes", "retention.ms", "remote.copy.lag.ms", "remote.copy.lag.bytes",
-    "leader.election.eligible.local.log.ms", "leader.election.eligible.local.log.bytes",
+    "leader.election.eligible.local.log.ms", "leader.election.eligible.local.log.bytes", "segment.ms",
 )  # fmt: skip
 """What grows with the time between faults where segments do."""
 OF_A_STRETCH = ("seen_changes", "seen_losses", "seen_cache", "seen_segments", "seen_known")
 """Changes of lists that invariants were looked at by; they are counted from the start of a stretch."""
+GIVEN = 1
+"""The last of four seeds whose schedules begin with a state."""
 QUOTA = "remote.log.manager.copy.max.bytes.per.second"
 BUCKET_ROUNDS = 200
 
@@ -39,9 +43,15 @@ def with_larger_segments(config: dict[str, Any], factor: int) -> dict[str, Any]:
     return {key: value * factor if key in BYTES and value > 0 else value for key, value in config.items()}
 
 
-def stretched_schedule(seed: int, factor: int, larger: bool, quotas: bool) -> dict[str, Any]:
-    """A schedule with its rounds drawn apart; segments as they were or so much larger, with a copy quota or without."""
-    case = drawn_out(schedule(seed), factor, larger)
+def stretched_schedule(seed: int, factor: int, larger: bool, quotas: bool, layered: bool) -> dict[str, Any]:
+    """A schedule with its rounds drawn apart; segments as they were or so much larger, with a copy quota or without.
+
+    `layered`: every other with more laid over it, half of these with a state of the start.
+    """
+    case = schedule(seed)
+    if layered:
+        case = every_other(seed, with_late_metadata(given_schedule(seed), seed) if seed % 4 == GIVEN else case)
+    case = drawn_out(case, factor, larger)
     if quotas:
         case["config"][QUOTA] = random.Random(seed).choice((20, 50, 100, 200, 400)) * (factor if larger and seed % 2 else 1)
     return case
@@ -59,12 +69,18 @@ def drawn_out(case: dict[str, Any], factor: int, larger: bool) -> dict[str, Any]
 
 
 def scenarios_of_schedules(
-    seeds: Iterable[int], factor: int, larger: bool, folder: Path, quotas: bool = False, is_uneven: bool = False
+    seeds: Iterable[int],
+    factor: int,
+    larger: bool,
+    folder: Path,
+    quotas: bool = False,
+    is_uneven: bool = False,
+    layered: bool = False,
 ) -> list[Scenario]:
-    """A scenario of each schedule; `is_uneven`: of rounds that divide no period."""
+    """A scenario of each schedule; `is_uneven`: of rounds that divide no period; `layered`: some with more."""
     found = []
     for seed in seeds:
-        case = stretched_schedule(seed, factor, larger, quotas)
+        case = stretched_schedule(seed, factor, larger, quotas, layered)
         case = uneven(seed, case) if is_uneven else case
         try:
             [scenario] = scenarios_of(to_toml(case), folder).scenarios
@@ -112,7 +128,7 @@ def tier_differences(plain: Played, leapt: Played) -> list[Any]:
     ],
 )
 def test_leaps_change_nothing(tmp_path: Path, seeds: Iterable[int], factor: int, larger: bool, played_of: int) -> None:
-    scenarios = scenarios_of_schedules(seeds, factor, larger, tmp_path)
+    scenarios = scenarios_of_schedules(seeds, factor, larger, tmp_path, layered=isinstance(seeds, range))
     plain = played(scenarios, traced=False, leaps=False, bucket_rounds=BUCKET_ROUNDS)
     leapt = played(scenarios, traced=False, leaps=True, bucket_rounds=BUCKET_ROUNDS)
     assert tier_differences(plain, leapt)[:5] == []
@@ -123,7 +139,7 @@ def test_leaps_change_nothing(tmp_path: Path, seeds: Iterable[int], factor: int,
     ("seeds", "factor"), [(range(700, 780), 20), (range(780, 860), 3), (range(860, 880), 150), ((15745,), 20)]
 )
 def test_leaps_where_rounds_divide_no_period(tmp_path: Path, seeds: Iterable[int], factor: int) -> None:
-    scenarios = scenarios_of_schedules(seeds, factor, True, tmp_path, is_uneven=True)
+    scenarios = scenarios_of_schedules(seeds, factor, True, tmp_path, is_uneven=True, layered=isinstance(seeds, range))
     plain = played(scenarios, traced=False, leaps=False, bucket_rounds=BUCKET_ROUNDS)
     leapt = played(scenarios, traced=False, leaps=True, bucket_rounds=BUCKET_ROUNDS)
     assert tier_differences(plain, leapt)[:5] == []

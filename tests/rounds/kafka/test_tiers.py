@@ -14,6 +14,7 @@ import pytest
 from emulator.errors import InputError
 from emulator.outcomes.compiled.violations import VIOLATION_KINDS
 from emulator.rounds.kafka.invariants import NAMES, OF_TIERS
+from tests.reference.tiered.additions import every_other
 from tests.reference.tiered.given_states import given_schedule, with_late_metadata
 from tests.reference.tiered.rules import MUTANTS
 from tests.reference.tiered.scenario_file import to_toml
@@ -89,31 +90,35 @@ def differing(
 
 
 @pytest.mark.parametrize(
-    "seeds",
-    [range(60), range(100, 160), (484, 550, 585), (5144, 5152)],
+    ("seeds", "layered"),
+    [(range(60), False), (range(100, 160), True), ((484, 550, 585), False), ((5144, 5152), False)],
     ids=["first", "more", "unanswered while building", "sent away for ever"],
 )
-def test_schedules(tmp_path: Path, seeds: Iterable[int]) -> None:
-    found = differing({f"s{seed}": schedule(seed) for seed in seeds}, tmp_path, breaks_nothing=True)
+def test_schedules(tmp_path: Path, seeds: Iterable[int], layered: bool) -> None:
+    cases = {f"s{seed}": schedule(seed) for seed in seeds}
+    if layered:
+        cases = {name: every_other(seed, case) for seed, (name, case) in zip(seeds, cases.items(), strict=True)}
+    found = differing(cases, tmp_path, breaks_nothing=True)
     assert not found, f"{len(found)} differ: {dict(list(found.items())[:3])}"
 
 
 def test_periods_that_rounds_do_not_divide(tmp_path: Path) -> None:
     """Checks of retention, and tasks of the remote log manager."""
-    cases = {f"s{seed}": uneven(seed, schedule(seed)) for seed in range(200, 280)}
-    cases |= {f"given-{seed}": uneven(seed, given_schedule(seed)) for seed in range(280, 320)}
+    cases = {f"s{seed}": uneven(seed, every_other(seed, schedule(seed))) for seed in range(200, 280)}
+    cases |= {f"given-{seed}": uneven(seed, every_other(seed, given_schedule(seed))) for seed in range(280, 320)}
     found = differing(cases, tmp_path)
     assert not found, f"{len(found)} differ: {dict(list(found.items())[:3])}"
 
 
 def test_given_states(tmp_path: Path) -> None:
-    cases = {f"given-{seed}": given_schedule(seed) for seed in range(60)} | {"out of range": out_of_range_case()}
+    cases = {f"given-{seed}": every_other(seed, given_schedule(seed)) for seed in range(60)}
+    cases |= {"out of range": out_of_range_case()}
     found = differing(cases, tmp_path)
     assert not found, f"{len(found)} differ: {dict(list(found.items())[:3])}"
 
 
 def test_late_metadata_and_a_copy_under_way(tmp_path: Path) -> None:
-    cases = {f"late-{seed}": with_late_metadata(given_schedule(seed), seed) for seed in range(40)}
+    cases = {f"late-{seed}": every_other(seed, with_late_metadata(given_schedule(seed), seed)) for seed in range(40)}
     found = differing(cases, tmp_path)
     assert not found, f"{len(found)} differ: {dict(list(found.items())[:3])}"
 

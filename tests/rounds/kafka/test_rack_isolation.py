@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rounds.kafka.compared import Played, events_of, played, scenarios_of, trace_of
+from tests.rounds.kafka.compared import Played, events_of, outcomes_of, played, scenarios_of, trace_of
 from tests.rounds.kafka.test_leaps import differences
 
 CUT = 5
@@ -189,3 +189,18 @@ def test_leaps_equal_playing(tmp_path: Path, acks: str) -> None:
     plain, leapt = (played(scenarios, traced=False, leaps=leaps) for leaps in (False, True))
     assert differences(plain, leapt) == []
     assert leapt.state.partitions["played"].max() < 200
+
+
+def test_what_waits_goes_by_the_high_watermark_that_came_from_a_rack_mate(tmp_path: Path) -> None:
+    """3 is elected in round 12, cut off, and not told; the controller gives it up in 14, and it fetches from 1, as before.
+
+    3 had 80 records in round 7, of which 1 said that 60 were committed, and was told of 70 by the fetch. 1 was cut off from 3 then,
+    and has 40 more.
+    """
+    faults = fault("broker_crash", 2, 30, broker=2) + fault("isolation", 8, 12, broker=1) + fault(from_round=10, to_round=20)
+    games = [game_of(cut_text(faults, workload='acks = "all"', rounds=rounds), tmp_path) for rounds in (14, 15)]
+    before, after = column(games[1], 13)[3], column(games[1], 14)[3]
+    high = column(games[1], 13, "hw")[3], column(games[1], 14, "hw")[3]
+    assert (before, after) == (80, 120) and high == (60, 70)
+    first, both = (outcomes_of(game, 0)["unacked_rounds"] for game in games)
+    assert both - first == 120 - 70

@@ -194,8 +194,8 @@ def test_leaps_equal_playing(tmp_path: Path, acks: str) -> None:
 def test_what_waits_goes_by_the_high_watermark_that_came_from_a_rack_mate(tmp_path: Path) -> None:
     """3 is elected in round 12, cut off, and not told; the controller gives it up in 14, and it fetches from 1, as before.
 
-    3 had 80 records in round 7, of which 1 said that 60 were committed; it was told of 70 by the fetch. 1 was cut off from 3 then,
-    and has 40 more.
+    3 had 80 records in round 7, of which 1 said that 60 were committed; it was told of 70 by the fetch. 1 was then cut
+    off from 3, and has 40 more.
     """
     faults = fault("broker_crash", 2, 30, broker=2) + fault("isolation", 8, 12, broker=1) + fault(from_round=10, to_round=20)
     games = [game_of(cut_text(faults, workload='acks = "all"', rounds=rounds), tmp_path) for rounds in (14, 15)]

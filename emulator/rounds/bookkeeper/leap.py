@@ -192,10 +192,13 @@ def until_repair(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
 
 @compiled
 def next_change_of_any(inputs: Inputs, ledger: Ledger) -> int:
-    """The next round in which the faults say something else of some bookie of the cluster."""
+    """The next round, from `ledger.now` on, in which the faults say something else of some bookie of the cluster."""
     due = FOREVER
     for place in range(inputs.scenarios[ledger.scenario].bookies):
-        due = min(due, inputs.bookie_spans[span_of(inputs, ledger, place) + 1].from_round)
+        span = span_of(inputs, ledger, place)  # it may begin in this round, which is still to be played
+        if inputs.bookie_spans[span].from_round == ledger.now:
+            return ledger.now
+        due = min(due, inputs.bookie_spans[span + 1].from_round)
     return due
 
 

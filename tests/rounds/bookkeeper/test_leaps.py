@@ -18,6 +18,7 @@ from emulator.rounds.records import SCRATCH, fields_of, words_of
 from emulator.scenario import load_run
 from tests.bookkeeper.by_reference import run_of_cases
 from tests.bookkeeper.test_ledgers_leaps import LONG
+from tests.reference.bookkeeper.given import adds, case, command, crash
 from tests.reference.bookkeeper.placed_schedules import placed_schedule
 from tests.reference.bookkeeper.schedules import paced_schedule, repair_schedule, schedule, uneven
 from tests.reference.bookkeeper.slow_schedules import slow_schedule
@@ -149,6 +150,29 @@ def test_a_long_copy_takes_a_handful_of_rounds(tmp_path: Path) -> None:
     told = [(int(row.at_round), int(row.to_entry)) for row in leapt.told.events if EVENT_KINDS[row.kind] == "copied"]
     assert told == [(3050 + 15_000 // 10 - 1, 15_000)]
     assert int(ledger.played) < 60
+
+
+def test_who_joins_takes_the_place_of_a_lost_one_at_once(tmp_path: Path) -> None:
+    """Bookie 1 is lost in round 20 with entries 0 to 9, and nobody may take its place; one entry a round is copied to bookie 4.
+
+    It joins in some round, also in that in which a leap may begin: as many after the last input as there is to be seen of E.
+    """
+    auto = {"autoRecoveryDaemonEnabled": True, "rereplicationEntryBatchSize": 1}
+    joins = range(22, 40)
+    cases = {
+        f"j{joined}": case(
+            (3, 3, 2),
+            bookies=4,
+            config=auto,
+            workload=[adds(0, 10)],
+            commands=[command("close_ledger", 12), command("add_bookie", joined, broker=4)],
+            faults=[crash(1, 20)],
+        )
+        for joined in joins
+    }
+    leapt = played(run_of_cases(cases, tmp_path).scenarios, leaps=True)
+    told = [int(row.at_round) for row in leapt.told.events if EVENT_KINDS[row.kind] == "copied"]
+    assert told == [joined + 10 - 1 for joined in joins]
 
 
 def test_copies_to_bookies_that_have_a_part_already(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.rounds.bookkeeper.answers_to_adds import forget_answered
 from emulator.rounds.bookkeeper.audit import audit
 from emulator.rounds.bookkeeper.check_invariants import check_invariants
-from emulator.rounds.bookkeeper.constants import CLOSED, DONE, FAILED, FOREVER, NOT_RUNNING, PENDING, WRITING
+from emulator.rounds.bookkeeper.constants import CLOSED, CLOSING, DONE, FAILED, FOREVER, NOT_RUNNING, PENDING, WRITING
 from emulator.rounds.bookkeeper.count_outcomes import count_outcomes
 from emulator.rounds.bookkeeper.fill_bookies import fill_bookies
 from emulator.rounds.bookkeeper.handle import handle
@@ -71,7 +71,9 @@ def read_on(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
 @compiled
 def is_idle(lists: Lists, inputs: Inputs, ledger: Ledger) -> bool:
     """Whether a round can't change anything: the ledger is closed, everybody is done with it, and nothing comes from outside."""
-    if ledger.state != CLOSED or ledger.writer == WRITING or ledger.now >= ledger.next_change or ledger.broken:
+    if ledger.state != CLOSED or ledger.now >= ledger.next_change or ledger.broken:
+        return False
+    if ledger.writer in (WRITING, CLOSING):  # who wants to close it learns that it is closed
         return False
     if ledger.close_asked or ledger.queued or ledger.adds.count or ledger.requests.count or ledger.replacements.count:
         return False

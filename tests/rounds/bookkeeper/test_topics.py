@@ -57,6 +57,36 @@ def test_drawn_ensembles_and_slow_bookies(tmp_path: Path) -> None:
     assert_equal(cases | {f"slow{seed}": slow_topic_schedule(seed) for seed in range(40)}, tmp_path)
 
 
+def test_who_finds_its_ledger_closed_goes_on_with_the_next_one(tmp_path: Path) -> None:
+    """Bookie 3 is back without its disk in round 12 and recovers the ledger, which is closed in round 16.
+
+    The owner's next message comes in round 16 or later, when all bookies refuse it: it closes in the next round, as the store
+    says, goes on with another ledger in the one after it, and acknowledges all fourteen messages.
+    """
+    keep = {"defaultRetentionTimeInMinutes": -1, "defaultRetentionSizeInMB": -1}
+    cases = {
+        f"in_{at}": {
+            "rounds": 60,
+            "round_ms": 500,
+            "brokers": [1, 2, 3],
+            "config": keep | {"dataIntegrityCheckingEnabled": True, "managedLedgerMinLedgerRolloverTimeMinutes": 60},
+            "topic_config": {"ensembleSize": 3, "writeQuorumSize": 3, "ackQuorumSize": 2},
+            "workload": [
+                {"from_round": begin, "to_round": end, "records_per_round": 1, "max_in_flight": 1}
+                for begin, end in ((0, 3), (at, at + 1), (40, 50))
+            ],
+            "faults": [{"kind": "disk_loss", "broker": 3, "from_round": 10, "to_round": 12}],
+            "commands": [],
+        }
+        for at in (16, 17, 25)
+    }
+    game = assert_equal(cases, tmp_path)
+    parts: Any = entries_of(Part, game.state.parts)
+    assert parts.closed_round.tolist() == [16, NEVER] * 3
+    assert parts.created_round.tolist() == [0, 18, 0, 19, 0, 27]
+    assert [int(topic.unacked) for topic in game.state.topics] == [0, 0, 0]
+
+
 def test_periods_that_rounds_do_not_divide(tmp_path: Path) -> None:
     assert_equal({f"s{seed}": uneven(seed, topic_schedule(seed)) for seed in range(80)}, tmp_path)
 

@@ -108,7 +108,7 @@ fuzz-leaps: setup
 fuzz-quorums: setup
 	$(BIN)/python -m tests.rounds.quorums.test_differential 0 $(SCHEDULES)
 
-# FUZZ_LEDGERS schedules of each of 15 kinds (3,600) through compiled rounds of ledgers and topics, and the reference.
+# FUZZ_LEDGERS schedules of each of 17 kinds (4,080) through compiled rounds of ledgers and topics, and the reference.
 fuzz-ledgers: setup
 	FUZZ_LEDGERS=$(FUZZ_LEDGERS) $(BIN)/python -m pytest -q tests/rounds/bookkeeper/test_random_ledgers.py
 

@@ -51,7 +51,7 @@ LEDGERS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("writer", TEXT, "writing, closing, shut, fenced off or crashed"),
         Column("next_entry", LONG, "entry: the first one that the writer has not sent"),
         Column("ensemble_changes", INT, "changes of the ensemble"),
-        Column("adds_resent", LONG, "adds in flight that went to bookies which came into the ensemble"),
+        Column("adds_resent", LONG, "adds in flight sent again to bookies that came into the ensemble, once for each"),
         Column("failed_adds", LONG, "adds in flight that failed"),
         Column("refused_fenced", LONG, "adds answered LedgerFencedException without being sent"),
         Column("refused_closed", LONG, "adds answered LedgerClosedException without being sent"),

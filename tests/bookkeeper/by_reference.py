@@ -12,10 +12,11 @@ from typing import Any
 from emulator.scenario import Run, load_run
 from tests.engine_helpers import Row
 from tests.reference.bookkeeper.losses import losses
+from tests.reference.bookkeeper.operations import columns_of
 from tests.reference.bookkeeper.simulate import Result
 
 OF_METADATA = (
-    *("ensemble_change", "ledger_closed", "recovery_started", "fence", "entries_lost"),
+    *("ensemble_change", "add_failed", "ledger_closed", "recovery_started", "fence", "entries_lost"),
     *("underreplicated", "copied", "rereplicated", "filled", "limbo_entered", "limbo_left", "acked_lost"),
 )
 """Kinds of events that the reference tells."""
@@ -34,6 +35,9 @@ OF_A_READER = (
 
 READ = ("offload_read_bytes", "reader_bytes", "reader_remote_bytes")
 """Columns of what was read of a ledger."""
+
+COLUMNS = ("writer", "next_entry", "ensemble_changes", "adds_resent", "unwritable_rounds")
+"""Further columns of `ledgers` that are compared."""
 
 Case = Mapping[str, Any]
 
@@ -55,9 +59,12 @@ def to_toml(case: Case, protocol: str = "bookkeeper") -> str:
     if case.get("copy_bytes_per_second") is not None:
         lines += ["[remote_storage]", f"copy_bytes_per_second = {case['copy_bytes_per_second']}"]
     of_ledger = {"topic": "ledger", "partition": 0}
-    for number, one in enumerate(case.get("given_list", [])):
+    given_list = [{"ledger": number, **one} for number, one in enumerate(case.get("given_list", []))]
+    if "state" in (own := case.get("initial", {})):
+        given_list = [{"last_entry": own["lac"], **{key: own[key] for key in ("state", "fragments", "bytes")}}]
+    for one in given_list:
         fragments = [{"first_entry": first, "ensemble": ensemble} for first, ensemble in one["fragments"].items()]
-        row = {**of_ledger, "ledger": number, **one, "fragments": fragments or None}
+        row = {**of_ledger, **one, "fragments": fragments or None}
         lines += ["[[initial.ledgers]]", *(f"{key} = {_value(value)}" for key, value in row.items() if value is not None)]
     for table in ("workload", "faults", "commands"):
         for row in case.get(table, []):
@@ -92,6 +99,8 @@ def of_reference(result: Result) -> dict[str, Any]:
     """What the reference ends with."""
     ledger, end = result.ledger, result.rounds[-1]
     told = Counter(tuple(e[name] for name in OF_EVENTS) for e in ledger.events if e["kind"] in OF_METADATA)
+    initial = ledger.case.get("initial", {})
+    of_before = initial["lac"] + 1 if "state" in initial else 0
     results = Counter(answer if entry < 0 or answer == "OK" else "failed" for entry, answer in ledger.writer.results)
     return {
         "state": end["state"],
@@ -110,11 +119,12 @@ def of_reference(result: Result) -> dict[str, Any]:
         "openings": [(o.lac, o.error or (None if o.lac is None else "OK")) for o in ledger.openings],
         "readers": [one.row for one in ledger.readers],
         "closes": list(ledger.writer.closes),
-        "acked": results["OK"],
+        "acked": results["OK"] - of_before,
         "failed": results["failed"],
         "refused_fenced": results["LedgerFencedException"],
         "refused_closed": results["LedgerClosedException"],
         "events": told,
+        **columns_of(ledger),
         "violations": first_rounds((v.invariant, v.round) for v in result.violations if not v.excused),
     }
 
@@ -154,6 +164,9 @@ def of_engine(tables: Mapping[str, list[Row]]) -> dict[str, Any]:
         "refused_fenced": ledger["refused_fenced"],
         "refused_closed": ledger["refused_closed"],
         "events": told,
+        **{name: ledger[name] for name in COLUMNS},
+        "error": ledger["error"] or "OK",
+        "unacked_rounds": tables["outcomes"][0]["unacked_rounds"],
         "violations": first_rounds((v["invariant"], v["round"]) for v in tables["violations"]),
     }
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tests.bookkeeper.by_reference import LOSSES, OF_EVENTS, Case, first_rounds, of_engine, of_reference
+from tests.bookkeeper.by_reference import COLUMNS, LOSSES, OF_EVENTS, Case, first_rounds, of_engine, of_reference
 from tests.engine_helpers import Row
 from tests.reference.bookkeeper.simulate import Result, snapshot
 from tests.reference.bookkeeper.topics import Part, Topic, losses_of
@@ -18,9 +18,12 @@ OF_TOPICS = (
 """Kinds of events of a topic."""
 OF_COPIES = ("copy_errors", "given_up_bytes")
 """Columns of `ledgers` about copies to a remote store that failed."""
-_OF_THE_TOPIC = ("events", "violations", "closes", "entries", "losses")
+_OF_THE_TOPIC = ("events", "violations", "closes", "entries", "losses", "unacked_rounds")
 """What of a ledger is compared by the topic, or follows from the rest."""
-_OF_GONE = ("state", "last_entry", "writer_lac", "acked", "failed", "refused_fenced", "refused_closed", "read", "readers")
+_OF_GONE = (
+    *("state", "last_entry", "writer_lac", "acked", "failed", "refused_fenced", "refused_closed", "read", "readers"),
+    *("error", *COLUMNS),
+)
 
 
 def as_engine_takes_it(case: Case, played: Topic) -> dict[str, Any]:
@@ -91,7 +94,7 @@ def of_tables(tables: Mapping[str, list[Row]]) -> dict[str, Any]:
         "unacked_rounds": outcomes["unacked_rounds"],
         "list_version": topic["list_version"],
         "take_overs": topic["take_overs"],
-        "events": Counter(_event(row) for row in tables["events"] if row["kind"] != "add_failed"),
+        "events": Counter(_event(row) for row in tables["events"]),
         "violations": first_rounds((v["invariant"], v["round"]) for v in tables["violations"]),
     }
 
@@ -110,7 +113,7 @@ def _of_row(ledger: Row, tables: Mapping[str, list[Row]]) -> dict[str, Any]:
     }
     common = {
         "ledgers": [ledger],
-        "outcomes": [{"acked": ledger["writer_lac"] + 1}],
+        "outcomes": [{"acked": ledger["writer_lac"] + 1, "unacked_rounds": None}],
         "entries": [],
         "events": [],
         "violations": [],

@@ -11,7 +11,8 @@ from .auditor import lost_by_round
 from .bookie import NO_LAC, OK, Bookie
 from .causes import causes_of_bookie, numbered
 from .drawn_placement import draw_of
-from .metadata import Fragment, Metadata
+from .metadata import CLOSED, OPEN, Fragment, Metadata
+from .operations import Operations
 from .placement import LOWEST_FREE_ID, Placement
 from .questions import Question
 from .readers import Reader
@@ -23,7 +24,7 @@ from .slow import LateAdd, lag_of
 from .slow_rates import Slowness, sizes_of
 from .status import BookieRound, bookie_rounds, store_outages
 from .window import Message, Window
-from .writer import Writer
+from .writer import CRASHED, SHUT, WRITING, Writer
 
 Case = Mapping[str, Any]
 
@@ -114,6 +115,7 @@ class Ledger:
         self.new_readers = 0
         """Readers of its list that begin in this round."""
         self.repair = Repair()
+        self.operations = Operations()
         self.network: list[Message] = []
         self.late_adds: list[LateAdd] = []
         self.slowness = Slowness(sizes_of(case))
@@ -139,6 +141,16 @@ class Ledger:
         self.writer.results = [(entry, OK) for entry in range(self.writer.lac + 1)]
         stored = [entry for bookie in self.bookies.values() for entry in bookie.entries]
         self.writer.next_entry = max([self.writer.lac, *stored]) + 1
+        if "state" in initial:
+            self._be_given(initial["state"], initial["bytes"])
+
+    def _be_given(self, state: str, size_bytes: int) -> None:
+        """A scenario's ledger that is there before round 0: its writer goes on, is shut, or is gone in the midst of it."""
+        end = self.writer.next_entry
+        self.slowness.sizes[:0] = [size_bytes // max(1, end)] * end
+        self.metadata.state = state
+        self.writer.state = {OPEN: WRITING, CLOSED: SHUT}.get(state, CRASHED)
+        self.metadata.last_entry = end - 1 if state == CLOSED else None
 
     def status(self, broker: int) -> BookieRound:
         """What the faults say of a bookie in this round."""

@@ -9,7 +9,8 @@ A case is plain data, like those of Kafka (kafka.py):
      "topic_config": {keys of settings.py}, and optional "session_timeout_rounds", "racks": {id: rack},
      "placement": "lowest_free_id" (default), "rack_aware" or one of BookKeeper's own with "seed" (drawn_placement.py),
      "rules": Rules (rules.py), "initial": {"fragments": {first entry: ensemble}, "entries": {bookie: {entry: LAC in its
-     header}}, "lac": of the writer}}
+     header}}, "lac": of the writer; of a
+     scenario's ledger that is given also "state" and "bytes", of its entries together}}
 
 Commands: close_ledger, recover_ledger (`retry` = false: one attempt only), open_no_recovery, read_ledger, check_ledger, and
 decommission_bookie and add_bookie with `broker`.
@@ -31,6 +32,7 @@ from .inputs import keep_back, take_inputs
 from .ledger import Case, Ledger, Opening
 from .losses import tell_behind_end, tell_lost_when_acknowledged
 from .metadata import CLOSED, IN_RECOVERY
+from .operations import begin_operations, end_operations, note_operations, note_what_waits
 from .questions import READ_EXCEPTION, TIMEOUT, ask_ensemble, reach, take_lacs, tell_lac
 from .readers import serve_readers
 from .recovery import FENCE, READ
@@ -80,8 +82,11 @@ def play_round(ledger: Ledger) -> None:
 
 def begin_round(ledger: Ledger) -> None:
     """Steps 1 to 3."""
+    begin_operations(ledger)
     take_inputs(ledger)
+    note_operations(ledger)
     use_store(ledger)
+    note_what_waits(ledger)
     send(ledger)
 
 
@@ -92,25 +97,32 @@ def end_round(ledger: Ledger, shares: Mapping[int, int] | None = None) -> None:
     audit(ledger)
     copy(ledger)
     flush(ledger)
+    end_operations(ledger)
 
 
 def use_store(ledger: Ledger) -> None:
     """Step 2: what clients want of the metadata store, one after the other: writer, recoveries, replication workers."""
     if not ledger.store_up:
         ledger.writer.miss_store(ledger.registered)
+        note_operations(ledger)
         return
     metadata = ledger.metadata
     state, ensembles = metadata.state, {one.first_entry: tuple(one.ensemble) for one in metadata.fragments}
     lac = ledger.writer.lac
-    _put_on_the_way(ledger, ledger.writer.use_store(ledger.registered, ledger.now, ledger.newest_cause))
+    sent_again = ledger.writer.use_store(ledger.registered, ledger.now, ledger.newest_cause)
+    ledger.operations.adds_resent += len(sent_again)
+    _put_on_the_way(ledger, sent_again)
+    note_operations(ledger)
     note_acknowledged(ledger, range(lac + 1, ledger.writer.lac + 1))
     for recovery in ledger.recoveries:
         was_open = metadata.state == "OPEN"
         recovery.use_store(ledger.now)
+        note_operations(ledger)
         if was_open and metadata.state == IN_RECOVERY:
             ledger.event("recovery_started", cause=recovery.cause)
     for fragment in metadata.fragments:
         if ensembles.get(fragment.first_entry) != tuple(fragment.ensemble):
+            ledger.operations.ensemble_changes += 1
             ledger.event("ensemble_change", None, fragment.first_entry, cause=fragment.cause)
     if metadata.state != state and metadata.state == CLOSED:
         ledger.event("ledger_closed", None, None, metadata.last_entry, cause=metadata.close_cause)
@@ -122,6 +134,7 @@ def send(ledger: Ledger) -> None:
     """Step 3: clients send; what the writer sends may be dropped on the way."""
     now, writer = ledger.now, ledger.writer
     _put_on_the_way(ledger, writer.send(now))
+    note_operations(ledger)
     for recovery in ledger.recoveries:
         _put_on_the_way(ledger, recovery.send(now, ledger.registered))
     period_ms = ledger.settings.explicit_lac_ms
@@ -221,6 +234,7 @@ def take_answers(ledger: Ledger, answers: Mapping[str, list[tuple[Message, str]]
     now = ledger.now
     newest = ledger.newest_cause
     acknowledged = ledger.writer.take_answers(answers.get("writer", []), ledger.is_dead, now, ledger.cause_of, newest)
+    note_operations(ledger)
     note_acknowledged(ledger, acknowledged)
     for recovery in ledger.recoveries:
         phase = recovery.phase
@@ -231,6 +245,7 @@ def take_answers(ledger: Ledger, answers: Mapping[str, list[tuple[Message, str]]
             recovery.take_lacs(*take_lacs(ledger, recovery.awaited), now)
         elif phase == READ:
             read(ledger, recovery)
+        note_operations(ledger)
     for opening in ledger.openings:
         if opening.lac is None and opening.error is None:
             _open(ledger, opening)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 class Fault(NamedTuple):
     """A row of a scenario's faults, [from_round, to_round); its place in the list is its fault_id.
 
-    `rounds`: of a slow_link's trip; `rack`: of a rack_isolation.
+    `rounds`: of a slow_link's trip; `rack`: of a rack_isolation or rack_loss, which takes the power as well with `power`.
     """
 
     kind: str
@@ -21,6 +21,14 @@ class Fault(NamedTuple):
     clients: bool = False
     rounds: int = 0
     rack: str | None = None
+    power: bool = False
+
+    @property
+    def of_server(self) -> str:
+        """What it is for each server that it concerns."""
+        if self.kind == "rack_loss":
+            return "power_loss" if self.power else "broker_crash"
+        return "isolation" if self.kind == "rack_isolation" else self.kind
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ STRENGTH = (
 )  # fmt: skip
 """The strongest first."""
 DEATHS = STRENGTH[:4]
-ISOLATIONS = ("isolation", "rack_isolation")
 NAMES = {
     "zab": {
         "ElectionSafety": "Leadership2",
@@ -93,10 +92,10 @@ class Group:
             own = [(n, f) for n, f in there if self.strikes(f, server)]
             if own:
                 server.cause = min(own, key=lambda one: (strength(one[1]), one[0]))[0]
-            was_down, server.is_down = server.is_down, any(f.kind in DEATHS for _, f in own)
-            server.is_closed = server.is_down and not any(f.kind == "power_loss" for _, f in own)
+            was_down, server.is_down = server.is_down, any(f.of_server in DEATHS for _, f in own)
+            server.is_closed = server.is_down and not any(f.of_server == "power_loss" for _, f in own)
             server.is_paused = any(f.kind == "broker_pause" for _, f in own)
-            isolations = [f for _, f in own if f.kind in ISOLATIONS]
+            isolations = [f for _, f in own if f.of_server == "isolation"]
             server.is_cut_off_with_rack = {f.kind for f in isolations} == {"rack_isolation"}
             server.is_isolated, server.has_clients = bool(isolations), not any(f.clients for f in isolations)
             if server.is_down and not was_down:
@@ -108,13 +107,13 @@ class Group:
                     server.vote = server.leader = None
             if self.case.protocol == "viewstamped":
                 continue
-            begun = {f.kind for _, f in own if f.from_round == self.round}
+            begun = {f.of_server for _, f in own if f.from_round == self.round}
             self.damage(server, begun)
 
     @staticmethod
     def strikes(fault: Fault, server: Server) -> bool:
         """Whether a fault concerns a server; a slow link takes nothing from anybody."""
-        if fault.kind == "rack_isolation":
+        if fault.rack is not None:
             return fault.rack == server.rack
         return fault.kind != "slow_link" and server.id in (fault.broker, fault.peer if fault.kind == "link_cut" else None)
 
@@ -329,7 +328,7 @@ class Group:
 
 def strength(fault: Fault) -> int:
     """How strong a fault of a server is: its place among kinds."""
-    return STRENGTH.index("isolation" if fault.kind in ISOLATIONS else fault.kind)
+    return STRENGTH.index(fault.of_server)
 
 
 def are_rack_mates(one: Server, other: Server) -> bool:

@@ -13,6 +13,7 @@ from tests.reference.quorums.pacifica import play_pacifica_round
 from tests.reference.quorums.primary_backup import play_primary_backup_round
 from tests.reference.quorums.quorum import play_quorum_round
 from tests.reference.quorums.raft import play_raft_round
+from tests.reference.quorums.requests import is_awaited
 from tests.reference.quorums.server import Server
 from tests.reference.quorums.viewstamped import play_viewstamped_round
 from tests.reference.quorums.zab import play_zab_round
@@ -65,7 +66,7 @@ def row_of(group: Group, number: int) -> dict[str, Any]:
         "under_way": [
             (r.receiver, r.arrives, r.previous, r.previous + len(r.entries), r.commit)
             for r in group.under_way
-            if r.sender == number
+            if r.sender == number and is_awaited(group, r)
         ],
         "followers": followers_of(group, server) if is_leader else None,
     }

@@ -12,10 +12,11 @@ OF_SERVERS = ("broker_crash", "broker_crash", "broker_pause", "isolation", "isol
 OF_DISKS = ("power_loss", "disk_loss")
 
 
-def random_case(protocol: str, seed: int, rounds: int = 60, disks: float = 0.0) -> Case:
-    """A case; with the likelihood `disks` some of its faults take what is on a disk."""
+def random_case(protocol: str, seed: int, rounds: int = 60, disks: float = 0.0, servers: int | None = None) -> Case:
+    """A case; with the likelihood `disks` some of its faults take what is on a disk. `servers`: None: one to five of them."""
     draw = random.Random(f"{protocol} {seed}")
-    copies = draw.choice((1, 2, 3, 3, 3, 4, 5, 5, 5))
+    drawn = draw.choice((1, 2, 3, 3, 3, 4, 5, 5, 5))
+    copies = servers or drawn
     workload = sorted({0, *(draw.randrange(rounds) for _ in range(draw.randrange(4)))})
     kinds = (*OF_SERVERS, *OF_DISKS) if draw.random() < disks else OF_SERVERS
     case = Case(
@@ -47,6 +48,25 @@ def random_case(protocol: str, seed: int, rounds: int = 60, disks: float = 0.0) 
     if case.flush_rounds != 1:
         case = replace(case, fsync_rounds=0)
     return case if case.fsync_rounds else replace(case, records_limit=None)
+
+
+def wider_case(protocol: str, seed: int, rounds: int = 60, disks: float = 0.0) -> Case:
+    """Likewise, of up to twelve servers, with leases as long as they may be, and with racks that go down."""
+    draw = random.Random(f"wider {protocol} {seed}")
+    case = random_case(protocol, seed, rounds, disks, draw.choice((None, None, 6, 7, 9, 12)))
+    if protocol == "pacifica":
+        case = replace(case, lease_rounds=draw.choice((2, 3, 6, case.timeout_rounds, case.timeout_rounds + draw.randint(1, 5))))
+    if draw.random() < 0.5:
+        return case
+    count = len(set(case.racks)) or draw.randint(1, 4)
+    losses = []
+    for _ in range(draw.choice((1, 1, 2))):
+        begin, power = draw.randrange(rounds), disks > 0 and draw.random() < 0.5
+        end = begin + draw.choice((1, 2, 4, 9, 25))
+        losses.append(Fault("rack_loss", begin, end, rack=str(draw.randrange(count)), power=power))
+    place = draw.randint(0, len(case.faults))
+    faults = (*case.faults[:place], *losses, *case.faults[place:])
+    return replace(case, racks=tuple(str(server % count) for server in range(case.copies)), faults=faults)
 
 
 def delays_of(protocol: str, seed: int) -> dict[str, Any]:

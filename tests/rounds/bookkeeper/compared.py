@@ -24,6 +24,7 @@ from emulator.rounds.bookkeeper.constants import (
     PENDING,
     PHASES,
     STATES,
+    WRITER_STATES,
 )
 from emulator.rounds.bookkeeper.invariants import NAMES
 from emulator.rounds.bookkeeper.play_block import Scratch, Told, play
@@ -39,6 +40,7 @@ OF_A_READER = (
     *("at_round", "done_round", "entries", "read", "missing", "read_bytes", "remote_bytes", "speculative"),
     *("first_missing", "error"),
 )
+COUNTED = ("next_entry", "ensemble_changes", "adds_resent", "unwritable_rounds", "unacked_rounds")
 OF_AN_EVENT = ("at_round", "kind", "broker", "from_entry", "to_entry", "cause", "entries")
 
 
@@ -154,6 +156,9 @@ def of_rounds(game: Played, place: int) -> Row:
         "refused_fenced": int(ledger.refused_fenced),
         "refused_closed": int(ledger.refused_closed),
         "events": told,
+        "writer": WRITER_STATES[ledger.writer],
+        "error": ERRORS[ledger.error],
+        **{name: int(ledger[name]) for name in COUNTED},
         "violations": first_rounds((NAMES[number], at_round) for number, at_round in violations),
     }
 

@@ -14,6 +14,7 @@ import pytest
 from emulator.rounds.bookkeeper.invariants import NAMES
 from emulator.scenario import Scenario
 from tests.bookkeeper.by_reference import first_few, of_reference, run_of_cases
+from tests.reference.bookkeeper.further_schedules import further_schedule
 from tests.reference.bookkeeper.placed_schedules import placed_schedule
 from tests.reference.bookkeeper.rules import MUTANTS, OF_DAMAGE, OF_TOPICS, REAL
 from tests.reference.bookkeeper.schedules import lossy_schedule, paced_schedule, repair_schedule, schedule, uneven
@@ -24,7 +25,7 @@ from tests.rounds.bookkeeper.compared import Played, differences, of_rounds, pla
 CUTS = (5, 12, 19, 84)
 """Each schedule is looked at at the end of so many rounds."""
 MORE = int(os.environ.get("FUZZ_SCHEDULES", "0"))
-SEEDS, PLAIN_SEEDS = range(100 + MORE), range(130 + MORE)
+SEEDS, PLAIN_SEEDS, FURTHER_SEEDS = range(100 + MORE), range(130 + MORE), range(24 + MORE)
 MUTANT_SEEDS = (*range(12), 16, 45, 84, 97, 136, 380, 1282, 1293)
 """Some at random, and such as show what each mutant does (tests/reference/bookkeeper/test_schedules.py)."""
 CAUGHT = {
@@ -75,6 +76,7 @@ SCHEDULES: dict[str, Callable[[int], Case]] = {
     "paced": paced_schedule,
     "placed": placed_schedule,
     "slow": slow_schedule,
+    "further": further_schedule,
     "uneven": lambda seed: uneven(seed, schedule(seed) if seed % 2 else lossy_schedule(seed, integrity_check=seed % 4 == 0)),
 }
 
@@ -82,7 +84,8 @@ SCHEDULES: dict[str, Callable[[int], Case]] = {
 @pytest.mark.parametrize("kind", SCHEDULES)
 def test_equals_reference(tmp_path: Path, kind: str) -> None:
     """What a schedule's scenario says is the same for every number of rounds: it is read once."""
-    cases = {f"s{seed}": SCHEDULES[kind](seed) | {"rounds": CUTS[-1]} for seed in (PLAIN_SEEDS if kind == "plain" else SEEDS)}
+    seeds = {"plain": PLAIN_SEEDS, "further": FURTHER_SEEDS}.get(kind, SEEDS)
+    cases = {f"s{seed}": SCHEDULES[kind](seed) | {"rounds": CUTS[-1]} for seed in seeds}
     cut = [replace(s, rounds=rounds) for s in run_of_cases(cases, tmp_path).scenarios for rounds in CUTS]
     game = assert_equal(
         {f"{name}_{rounds}": {**case, "rounds": rounds} for name, case in cases.items() for rounds in CUTS},

@@ -18,10 +18,11 @@ from emulator.rounds.records import SCRATCH, fields_of, words_of
 from emulator.scenario import load_run
 from tests.bookkeeper.by_reference import run_of_cases
 from tests.bookkeeper.test_ledgers_leaps import LONG
-from tests.reference.bookkeeper.given import adds, case, command, crash
+from tests.reference.bookkeeper import given
+from tests.reference.bookkeeper.further_schedules import further_schedule
 from tests.reference.bookkeeper.placed_schedules import placed_schedule
-from tests.reference.bookkeeper.schedules import paced_schedule, repair_schedule, schedule, uneven
-from tests.reference.bookkeeper.slow_schedules import slow_schedule
+from tests.reference.bookkeeper.schedules import loss_schedule, paced_schedule, repair_schedule, schedule, uneven
+from tests.reference.bookkeeper.slow_schedules import reading_schedule, slow_schedule
 from tests.rounds.bookkeeper.compared import Played, list_of, of_rounds, played
 
 COPY = """
@@ -115,6 +116,13 @@ def test_leaps_with_slow_bookies_and_drawn_ones(tmp_path: Path) -> None:
     assert_same(played(run.scenarios, leaps=True), played(run.scenarios))
 
 
+def test_leaps_with_readers_and_losses(tmp_path: Path) -> None:
+    cases = {f"s{seed}": long_schedule(seed, (reading_schedule, loss_schedule, further_schedule)) for seed in range(60)}
+    run = run_of_cases(cases, tmp_path)
+    leapt, plain = (played(run.scenarios, leaps=leaps, bucket_rounds=17) for leaps in (True, False))
+    assert_same(leapt, plain)
+
+
 def test_leaps_over_copies(tmp_path: Path) -> None:
     """Ledgers with many entries, so that replication workers copy for long: traffic in buckets is the same, too."""
     cases = {}
@@ -160,13 +168,13 @@ def test_who_joins_takes_the_place_of_a_lost_one_at_once(tmp_path: Path) -> None
     auto = {"autoRecoveryDaemonEnabled": True, "rereplicationEntryBatchSize": 1}
     joins = range(22, 40)
     cases = {
-        f"j{joined}": case(
+        f"j{joined}": given.case(
             (3, 3, 2),
             bookies=4,
             config=auto,
-            workload=[adds(0, 10)],
-            commands=[command("close_ledger", 12), command("add_bookie", joined, broker=4)],
-            faults=[crash(1, 20)],
+            workload=[given.adds(0, 10)],
+            commands=[given.command("close_ledger", 12), given.command("add_bookie", joined, broker=4)],
+            faults=[given.crash(1, 20)],
         )
         for joined in joins
     }

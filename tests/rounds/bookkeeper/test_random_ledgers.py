@@ -1,6 +1,6 @@
 """More random schedules than the other files have, of every kind, through compiled rounds and the reference. No Spark.
 
-`make fuzz-ledgers` takes FUZZ_LEDGERS schedules of each of 15 kinds, from number FIRST on: what became of entries and clients,
+`make fuzz-ledgers` takes FUZZ_LEDGERS schedules of each of 17 kinds, from number FIRST on: what became of entries and clients,
 losses, events with their causes, and of single ledgers bytes by bookie and time bucket.
 """
 
@@ -15,6 +15,7 @@ import pytest
 
 from tests.bookkeeper.by_reference import first_few, of_reference, run_of_cases
 from tests.bookkeeper.topics_by_reference import as_engine_takes_it, of_played
+from tests.reference.bookkeeper.further_schedules import further_schedule, further_topic
 from tests.reference.bookkeeper.given_list_schedules import given_list_schedule
 from tests.reference.bookkeeper.placed_schedules import placed_schedule, placed_topic_schedule
 from tests.reference.bookkeeper.schedules import (
@@ -63,6 +64,7 @@ LEDGERS: dict[str, Callable[[int], Case]] = {
     "placed": placed_schedule,
     "slow": slow_schedule,
     "reads": reading_schedule,
+    "further": further_schedule,
 }
 TOPICS: dict[str, Callable[[int], Case]] = {
     "topics": topic_schedule,
@@ -71,6 +73,7 @@ TOPICS: dict[str, Callable[[int], Case]] = {
     "paced topics": paced_topic_schedule,
     "given lists": given_list_schedule,
     "reading topics": reading_topic_schedule,
+    "further topics": lambda seed: further_topic(seed, (placed_topic_schedule, reading_topic_schedule)[seed % 2](seed)),
 }
 
 

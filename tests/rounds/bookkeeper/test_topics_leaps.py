@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,17 @@ from emulator.rounds.records import SCRATCH, fields_of, words_of
 from emulator.scenario import load_run
 from tests.bookkeeper.by_reference import run_of_cases
 from tests.bookkeeper.test_topics_leaps import LONG, SHORT
+from tests.reference.bookkeeper.given_list_schedules import given_list_schedule
+from tests.reference.bookkeeper.placed_schedules import placed_topic_schedule
 from tests.reference.bookkeeper.schedules import topic_schedule, uneven
+from tests.reference.bookkeeper.slow_schedules import paced_topic_schedule, reading_topic_schedule, slow_topic_schedule
 from tests.rounds.bookkeeper.topics_compared import PlayedTopics, played_topics
 
 
-def long_schedule(seed: int) -> Mapping[str, Any]:
+def long_schedule(seed: int, make: Callable[[int], dict[str, Any]] = topic_schedule) -> Mapping[str, Any]:
     """A schedule with all times stretched, and ledgers for as many more entries."""
     rng = random.Random(f"topics' leaps/{seed}")
-    case, stretch = topic_schedule(seed), rng.choice((8, 20))
+    case, stretch = make(seed), rng.choice((8, 20))
     config = {**case["config"], "managedLedgerMaxEntriesPerLedger": rng.choice((20, 60, 200, 1000))}
     rows = {table: [_stretched(row, stretch) for row in case[table]] for table in ("workload", "faults", "commands")}
     return {
@@ -75,6 +78,13 @@ def test_leaps_where_rounds_divide_no_period(tmp_path: Path) -> None:
     """In the first a former owner, who has not heard of it, finds its ledger too old while the last one writes another."""
     run = run_of_cases({f"s{seed}": uneven(seed, long_schedule(seed)) for seed in (72, *range(80, 120))}, tmp_path)
     assert_same(played_topics(run.scenarios, leaps=True), played_topics(run.scenarios))
+
+
+def test_leaps_of_lists_that_are_given_placed_slow_or_read(tmp_path: Path) -> None:
+    makers = (given_list_schedule, placed_topic_schedule, slow_topic_schedule, paced_topic_schedule, reading_topic_schedule)
+    run = run_of_cases({f"s{seed}": long_schedule(seed, makers[seed % len(makers)]) for seed in range(25)}, tmp_path)
+    leapt, plain = (played_topics(run.scenarios, leaps=leaps, bucket_rounds=17) for leaps in (True, False))
+    assert_same(leapt, plain)
 
 
 def test_a_long_run(tmp_path: Path) -> None:

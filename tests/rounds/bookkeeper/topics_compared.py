@@ -72,7 +72,7 @@ def of_rounds_of_topic(game: PlayedTopics, place: int) -> Row:
         "unacked_rounds": int(topic.unacked_rounds),
         "list_version": int(topic.version),
         "take_overs": len(owners) - 1,
-        "events": Counter(_event(*event) for event in events if EVENT_KINDS[event[2]] != "add_failed"),
+        "events": Counter(_event(*event) for event in events),
         "violations": first_rounds((NAMES[number], at_round) for number, at_round in violations),
     }
 

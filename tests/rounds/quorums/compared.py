@@ -80,8 +80,9 @@ def block_of(cases: Sequence[Case], leaps: bool = False) -> tuple[State, records
     for group, case in zip(groups, cases, strict=True):
         faults = [
             FaultRow(
-                number, f.kind, FAULT_KINDS[f.kind].rank, f.from_round, min(f.to_round, case.rounds), f.broker, f.peer,
-                f.direction, f.rack, None, None, None, f.clients, None, round_trip_ms=float(f.rounds * ROUND_MS),
+                number, f.kind, FAULT_KINDS["power_loss" if f.power else f.kind].rank, f.from_round, min(f.to_round, case.rounds),
+                f.broker, f.peer, f.direction, f.rack, None, None, None, f.clients, None, power=f.power,
+                round_trip_ms=float(f.rounds * ROUND_MS),
             )
             for number, f in enumerate(case.faults)
         ]  # fmt: skip

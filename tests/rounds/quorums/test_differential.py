@@ -11,7 +11,7 @@ import pytest
 
 from emulator.rounds.quorums.play_block import Scratch
 from emulator.rounds.quorums.protocols import PROTOCOLS
-from tests.reference.quorums.schedules import random_case, without
+from tests.reference.quorums.schedules import random_case, wider_case, without
 from tests.rounds.quorums.after_each_round import differences
 from tests.rounds.quorums.compared import OUTCOMES, Game, latencies_of, play_block, told_events, told_violations
 
@@ -24,6 +24,11 @@ as if they were there. What it violates is compared in test_mutants.py."""
 @pytest.mark.parametrize("first", range(0, 120, 20))
 def test_as_the_reference(protocol: str, first: int) -> None:
     assert differences([random_case(protocol, seed, rounds=45, disks=0.3) for seed in range(first, first + 20)]) == {}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_more_servers_other_leases_and_lost_racks(protocol: str) -> None:
+    assert differences([wider_case(protocol, seed, rounds=45, disks=0.3) for seed in range(4)]) == {}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

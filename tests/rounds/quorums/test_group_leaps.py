@@ -15,7 +15,7 @@ from emulator.rounds.quorums.records import Group, Peer, Server
 from emulator.rounds.quorums.state import State
 from emulator.rounds.records import COMPARED, CONSTANT, COUNTER, SAMPLE, TOTAL, fields_of
 from tests.reference.quorums.cases import Case
-from tests.reference.quorums.schedules import random_case, without
+from tests.reference.quorums.schedules import random_case, wider_case, without
 from tests.rounds.quorums.compared import play_block
 
 KEPT = (CONSTANT, COMPARED, COUNTER, SAMPLE, TOTAL)
@@ -23,11 +23,21 @@ KEPT = (CONSTANT, COMPARED, COUNTER, SAMPLE, TOTAL)
 
 def long_case(protocol: str, seed: int) -> Case:
     """A random case whose faults lie so far apart that there is something to leap over."""
-    own = random_case(protocol, seed, rounds=60, disks=0.3)
-    apart = (1, 7, 23)[seed % 3]
+    return stretched(random_case(protocol, seed, rounds=60, disks=0.3), (1, 7, 23)[seed % 3])
+
+
+def long_wider_case(protocol: str, seed: int) -> Case:
+    """Likewise of more servers, other leases, racks that are lost, and leaders that hand over in the quiet between faults."""
+    apart = (3, 7, 23)[seed % 3]
+    own = stretched(wider_case(protocol, seed, rounds=60, disks=0.3), apart)
+    return replace(own, transfers=tuple(at * apart for at in own.transfers))
+
+
+def stretched(own: Case, apart: int) -> Case:
+    """All of a case but transfers so many times later."""
     faults = tuple(replace_times(fault, apart) for fault in own.faults)
     workload, changes = (tuple((at * apart, what) for at, what in rows) for rows in (own.workload, own.changes))
-    return replace(own, rounds=60 * apart, faults=faults, workload=workload, changes=changes)
+    return replace(own, rounds=own.rounds * apart, faults=faults, workload=workload, changes=changes)
 
 
 def replace_times(fault: Any, apart: int) -> Any:
@@ -50,6 +60,7 @@ def words_kept(state: State) -> dict[str, np.ndarray]:
 def test_leaps_equal_playing(protocol: str) -> None:
     seeds = range(400 if is_compiling() else 30)
     cases = [long_case(protocol, seed) for seed in seeds]
+    cases += [long_wider_case(protocol, seed) for seed in range(24 if is_compiling() else 4)]
     guards = ("compare_logs", "refuse_older_term", "own_term_commits", "leases_expire", "all_prepared")
     cases += [without(case, guards[at % len(guards)]) for at, case in enumerate(cases[::4])]
     played, told = play_block(cases)

@@ -150,10 +150,12 @@ class CopiesOfBlock:
         segments, replica, number, now = segments[is_meant], replica[is_meant], number[is_meant], now[is_meant]
         begin = np.maximum(segments["started_round"], from_round)
         store = np.asarray(self._block.block.inputs.store)
-        span = in_force(store["from_round"], np.asarray(before.tier)["store"][self.partition[replica]], begin)
+        first = np.asarray(before.tier)["store"][self.partition[replica]]
+        span, last = (in_force(store["from_round"], first, at) for at in (begin, to_round - 1))
         takes_no_time = (store["copy_bytes"][span] == UNKNOWN) & (self.tiers["network_bytes"][replica] == UNKNOWN)
         # Of one that came to nothing it is not known when: one that moved anything, or could not, may have taken all rounds.
-        may_have_stood = (segments["moved_bytes"] > 0) | (store["copy_bytes"] == 0).any()
+        stands = np.append(0, np.cumsum(store["copy_bytes"] == 0))
+        may_have_stood = (segments["moved_bytes"] > 0) | (stands[last + 1] > stands[span])
         end = np.where((now == number) | may_have_stood, to_round - 1, begin - 1)
         end = np.where(segments["was_finished"] == 1, segments["copied_round"], end)
         end = np.where(takes_no_time, begin - 1, end)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from emulator.engine.budgets.all_budgets import AllDemands
+from emulator.engine.budgets.shared_block import SharedBlock
 from tests.engine.budgets.test_one_budget import played_text, sums_by_bucket
 
 SCENARIO = """
@@ -41,3 +43,26 @@ def test_copies_that_begin_together_share_the_network(tmp_path: Path, leaps: boo
     assert sums.bytes_produced.tolist() == [100_000] * 20
     assert sums.bytes_uploaded.max() <= 25 * 10_000 + (at_once - 2) * 5000
     assert sums.bytes_uploaded[8:16].sum() == 4 * 200_000
+
+
+def test_copies_that_fail_are_not_under_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In round 200 the store is away: four copies begin, and fail at once. No edge comes for them, whether or not a store stands
+    still for a topic that has nothing to copy.
+    """
+    demands, rounds = SharedBlock.demands, set[int]()
+
+    def asked(block: SharedBlock, round_: int) -> AllDemands:
+        rounds.add(round_)
+        return demands(block, round_)
+
+    monkeypatch.setattr(SharedBlock, "demands", asked)
+    away = '[[faults]]\nkind = "remote_storage_outage"\nfrom_round = 190\nto_round = 300\n'
+    stands = '[[faults]]\nkind = "slow_remote_storage"\nbytes_per_second = 0\ntopic = "idle"\nfrom_round = 190\nto_round = 300\n'
+    idle = '[[topics]]\nname = "idle"\nassignment = [[1]]\nconfig = { "remote.storage.enable" = true }\n'
+    found = []
+    for more in (away + idle, away + idle + stands):
+        rounds.clear()
+        played_text(tmp_path, SCENARIO.replace(", THREADS", "") + more, True)
+        found.append(sorted(rounds))
+    assert found[0] == found[1]
+    assert 201 not in found[1] and any(round_ > 300 for round_ in found[1])

@@ -166,6 +166,13 @@ class CopiesOfBlock:
         is_one = begin <= end
         return self.broker[replica[is_one]], begin[is_one], end[is_one]
 
+    def failed_at_once(self, from_round: int, crowded: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(broker, round) of copies that began since a round and came to nothing before they moved anything."""
+        segments, replica, number = self._segments(from_round)
+        has_failed = (segments["was_finished"] == 0) & (segments["moved_bytes"] == 0) & (self.tiers["copying"][replica] != number)
+        has_failed &= crowded[self.broker[replica]]
+        return self.broker[replica[has_failed]], segments["started_round"][has_failed]
+
     def done(self, before: State, round_: int) -> Iterator[tuple[int, CopyTask, int]]:
         """(place of the replica, its task, bytes moved) of who copied, in a round that was played as if nobody had to wait."""
         old, new = np.asarray(before.tiers), self.tiers

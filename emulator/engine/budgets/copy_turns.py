@@ -176,11 +176,18 @@ class CopyTurns:
         return found
 
     def _first_crowded(self, from_round: int, to_round: int, threads: np.ndarray, crowded: np.ndarray) -> int:
-        """The first round in which a broker had more copies than threads."""
+        """The first round in which a broker had more copies than threads; one that fails at once needs a thread, too."""
         spans = [block.spans(old, from_round, to_round, crowded) for block, old in zip(self._blocks, self._before, strict=True)]
         broker, begin, end = (np.concatenate(columns) for columns in zip(*spans, strict=True))
         at_broker, at_round, copies = under_way(broker, begin, end, from_round, to_round)
         over = at_round[copies > threads[at_broker]]
+        place = at_broker * (to_round + 1) + at_round
+        for block in self._blocks:
+            of_broker, began = block.failed_at_once(from_round, crowded)
+            last = np.searchsorted(place, of_broker * (to_round + 1) + began, side="right") - 1
+            of_broker, began, last = (column[last >= 0] for column in (of_broker, began, last))
+            has_none = (at_broker[last] == of_broker) & (copies[last] >= threads[of_broker])
+            over = np.append(over, began[has_none])
         return to_round if not len(over) else int(over.min())
 
     def _first_over(self, begun: Sequence[tuple[int, int]], from_round: int, to_round: int, most: int, crowded: bool) -> int:

@@ -19,7 +19,7 @@ from emulator.inputs.arrays.copy_budgets import QUOTA, THREADS
 from emulator.scenario import Scenario
 from tests.reference.scenario_toml import fetching, table, value
 from tests.reference.tiered.scenario_file import racks
-from tests.reference.tiered.schedules import BROKERS, RECORD_BYTES, schedule
+from tests.reference.tiered.schedules import BROKERS, RECORD_BYTES, schedule, uneven
 from tests.reference.tiered.simulate import Result, simulate_together
 from tests.rounds.kafka.compared import Played, all_known, differences, remote_segments_of, scenarios_of
 from tests.rounds.kafka.test_tiers import COLUMNS, KINDS, segments_that_differ
@@ -53,6 +53,25 @@ def cases_of(seed: int, partitions: int = PARTITIONS) -> tuple[list[dict[str, An
     return cases, rng.choice((3, 5, 8))
 
 
+def with_own_faults(seed: int, cases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The cases, most with faults of the store, or open transactions, of their topic or partition alone; text_of names topics."""
+    rng, found = random.Random(f"own faults/{seed}"), []
+    kinds = ("remote_storage_outage", "open_transaction", "slow_remote_storage", "slow_remote_storage")
+    for number, case in enumerate(cases):
+        faults = list(case["faults"])
+        for _ in range(rng.choice((0, 1, 1, 2))):
+            begin = rng.randint(2, 36)
+            fault = {"kind": rng.choice(kinds), "topic": f"t{number:02}", "from_round": begin}
+            fault["to_round"] = begin + rng.choice((1, 3, 6, 12))
+            if rng.random() < 0.6:
+                fault["partition"] = 0
+            if fault["kind"] == "slow_remote_storage":
+                fault["bytes_per_second"] = rng.choice((0, 1, 3, 6)) * RECORD_BYTES
+            faults.append(fault)
+        found.append({**case, "faults": faults})
+    return found
+
+
 def text_of(cases: Sequence[Mapping[str, Any]], window_rounds: int) -> str:
     """The cases as one scenario, each a topic."""
     first = cases[0]
@@ -69,7 +88,8 @@ def text_of(cases: Sequence[Mapping[str, Any]], window_rounds: int) -> str:
         "[remote_storage]",
         *(f"{key} = {value(given)}" for key, given in store.items()),
     ]
-    for fault in first["faults"]:
+    of_all = [fault for fault in first["faults"] if "topic" not in fault]
+    for fault in [*of_all, *(fault for case in cases for fault in case["faults"] if "topic" in fault)]:
         lines += table("faults", {key: given for key, given in fault.items() if given is not None})
     for number, case in enumerate(cases):
         topic = {"topic": f"t{number:02}"}
@@ -136,11 +156,18 @@ one remote storage is turned off, and a follower lacks what its leader has not a
 """
 
 
-@pytest.mark.parametrize("seeds", [range(30), range(100, 130), LETTING_GO], ids=["first", "more", "letting_go"])
-def test_in_turn(tmp_path: Path, seeds: Sequence[int]) -> None:
+@pytest.mark.parametrize(
+    ("seeds", "is_uneven"),
+    [(range(30), False), (range(100, 130), True), (LETTING_GO, False)],
+    ids=["first", "uneven", "letting_go"],
+)
+def test_in_turn(tmp_path: Path, seeds: Sequence[int], is_uneven: bool) -> None:
+    """`is_uneven`: rounds that divide no period, and partitions with faults of the store that others have not."""
     found, count, queued, throttled = {}, 0, 0, 0
     for seed in seeds:
         cases, window_rounds = cases_of(seed)
+        if is_uneven:
+            cases = with_own_faults(seed, [uneven(seed, case) for case in cases])
         scenario = scenario_of(cases, window_rounds, tmp_path)
         if scenario is None:
             continue

@@ -17,11 +17,13 @@ from emulator.errors import InputError
 from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.shared_reads import limits_reading
 from emulator.scenario import Scenario, load_run
-from tests.engine.budgets.test_copies_against_reference import text_of
+from tests.engine.budgets.test_copies_against_reference import text_of, with_own_faults
+from tests.reference.consumers.more_schedules import INDEX_CACHE, reading_altered, with_larger_fetches
 from tests.reference.consumers.schedules import FETCHING, in_short_fetches, schedule
 from tests.reference.consumers.settings import BROKER_DEFAULTS
 from tests.reference.consumers.simulate import Result, simulate_together
 from tests.reference.scenario_toml import table
+from tests.reference.tiered.schedules import RECORD_BYTES, uneven
 from tests.rounds.kafka.compared import Played, consumer_groups_of, unread_of
 from tests.rounds.kafka.test_readers import OF_UNREAD, REFUSALS
 
@@ -54,6 +56,22 @@ def cases_of(seed: int, partitions: int = PARTITIONS) -> list[dict[str, Any]]:
         more |= {"config": config, "remote_storage": store, "topic_config": topic_config, "commands": commands}
         cases.append({**base, **more, "page_cache_bytes": None})
     return cases
+
+
+def with_more(seed: int, cases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The cases in rounds that divide no period, with faults of single partitions, and with what brokers read with altered."""
+    rng, found = random.Random(f"reads/more/{seed}"), []
+    altered = [command for command in reading_altered(rng) if INDEX_CACHE not in command["config"]]
+    consumers = with_larger_fetches(rng, cases[0]["consumers"])
+    for case in with_own_faults(seed, [uneven(seed, case) for case in cases]):
+        commands = [*case["commands"], *altered]
+        if rng.random() < 0.3:
+            commands.append({"round": rng.randint(8, 40), "kind": "delete_records", "offset": rng.choice((-1, 5, 12, 20))})
+        if rng.random() < 0.2:
+            commands.append({"round": rng.randint(8, 36), "kind": "reassign", "replicas": rng.sample((1, 2, 3), 2)})
+        workload = [{**row, "record_bytes": rng.choice((RECORD_BYTES, RECORD_BYTES, 60, 130))} for row in case["workload"]]
+        found.append({**case, "commands": commands, "workload": workload, "consumers": consumers})
+    return found
 
 
 def scenario_of(cases: Sequence[Mapping[str, Any]], folder: Path) -> Scenario | None:
@@ -101,11 +119,14 @@ def differences(expected: Result, game: Played, place: int) -> list[tuple[Any, .
     return found + ([] if left == right else [("unread", left, right)])
 
 
-def differing(seeds: Iterable[int], folder: Path, partitions: int = PARTITIONS) -> tuple[dict[str, Any], int, set[str]]:
+def differing(
+    seeds: Iterable[int], folder: Path, partitions: int = PARTITIONS, has_more: bool = False
+) -> tuple[dict[str, Any], int, set[str]]:
     """(what differs, schedules played, why reads waited)."""
     found, count, causes = {}, 0, set()
     for seed in seeds:
         cases = cases_of(seed, partitions)
+        cases = with_more(seed, cases) if has_more else cases
         scenario = scenario_of(cases, folder)
         if scenario is None or not limits_reading(scenario):
             continue
@@ -119,9 +140,9 @@ def differing(seeds: Iterable[int], folder: Path, partitions: int = PARTITIONS) 
     return found, count, causes
 
 
-@pytest.mark.parametrize("seeds", [range(25), range(100, 125)], ids=["first", "more"])
-def test_schedules(tmp_path: Path, seeds: Iterable[int]) -> None:
-    found, count, causes = differing(seeds, tmp_path)
+@pytest.mark.parametrize(("seeds", "has_more"), [(range(25), False), (range(100, 125), True)], ids=["first", "more"])
+def test_schedules(tmp_path: Path, seeds: Iterable[int], has_more: bool) -> None:
+    found, count, causes = differing(seeds, tmp_path, has_more=has_more)
     assert not found, f"{len(found)} differ: {dict(list(found.items())[:3])}"
     assert count >= 8 and causes >= {"throttled", "other_partition", "reader_threads"}, (count, causes)
 

@@ -17,6 +17,7 @@ class Watch:
         self.covered: dict[str, set[int]] = {group: set() for group in site.readers}
         self.last: dict[str, tuple[int, int]] = {}
         self.losses: dict[str, int] = dict.fromkeys(site.readers, 0)
+        self.given = _given_remotely(site)
         self.violations: list[tuple[int, str, str]] = []
 
     def look(self) -> None:
@@ -61,6 +62,16 @@ class Watch:
                 self.read = {offset: what for offset, what in self.read.items() if offset < row.from_offset}
 
 
+def _given_remotely(site: Site) -> set[tuple[int, int]]:
+    """What is committed at the start though the leader has it in remote storage only; a follower may have it itself."""
+    leader = site.partition.client_leader
+    if leader is None:
+        return set()
+    log = leader.log
+    offsets = range(log.log_start, log.local_log_start)
+    return {(epoch, offset) for offset in offsets if (epoch := log.cache.epoch_of(offset)) is not None}
+
+
 def _consistent_read(watch: Watch, reader: Reader, taken: Taken) -> Iterator[str]:
     """What is read at an offset is what was read there before, by whomever."""
     for epoch, offset in taken.records:
@@ -74,7 +85,7 @@ def _read_committed(watch: Watch, reader: Reader, taken: Taken) -> Iterator[str]
     partition = watch.site.partition
     hw = partition.replicas[taken.broker].hw
     for epoch, offset in taken.records:
-        known = taken.source == REMOTE or (epoch, offset) in partition.ledger.committed
+        known = taken.source == REMOTE or any((epoch, offset) in of for of in (partition.ledger.committed, watch.given))
         if offset >= hw or not known:
             yield f"{reader.group} read {offset} of epoch {epoch} from {taken.broker}, whose HW is {hw}"
 

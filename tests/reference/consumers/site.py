@@ -71,6 +71,8 @@ def site_of(cases: Sequence[Mapping[str, Any]], number: int, **together: Any) ->
 def watch_memory(site: Site, caches: Mapping[int, IndexCache]) -> None:
     """Brokers lose what they had in memory, with their disk the index cache too."""
     partition = site.partition
+    for broker, cache in caches.items():  # it may have been made smaller
+        cache.shrink(int(partition.settings.of_broker(broker, "remote.log.index.file.cache.total.size.bytes")))
     for broker, replica in partition.replicas.items():
         status = partition.status(broker)
         if status.power_loss or status.disk_loss:

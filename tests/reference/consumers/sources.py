@@ -67,9 +67,13 @@ class IndexCache:
         hit = key in self.entries
         self.entries[key] = size_bytes
         self.entries.move_to_end(key)
+        self.shrink(limit_bytes)
+        return hit
+
+    def shrink(self, limit_bytes: int) -> None:
+        """Only so much is kept."""
         while sum(self.entries.values()) > limit_bytes:
             self.entries.popitem(last=False)
-        return hit
 
     def touch(self, key: tuple[int, int]) -> None:
         """A segment is read without a look into its indexes: if they are here, they are used as if there was one."""

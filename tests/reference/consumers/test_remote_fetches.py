@@ -50,6 +50,16 @@ def test_each_request_looks_for_the_indexes() -> None:
     assert indexes(result) == (0, 5)
 
 
+def test_an_index_cache_that_is_made_smaller() -> None:
+    """Two groups find the indexes of a segment each in rounds 2 and 3. In 4 there is room for those used last only, of "b": "a"
+    misses its own, and from then on each pushes out the other's.
+    """
+    smaller = {"remote.log.index.file.cache.total.size.bytes": 20}
+    commands = [{"round": 4, "kind": "alter_config", "broker": 1, "config": smaller}]
+    result = simulate(remote_log([_reader(1, "a"), _reader(1, "b", start=50)], rounds=7, commands=commands))
+    assert {name: indexes(result, name) for name in ("a", "b")} == {"a": (2, 4), "b": (2, 4)}
+
+
 @pytest.mark.parametrize(
     ("cluster", "read_ms", "expected"),
     [

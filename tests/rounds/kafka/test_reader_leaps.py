@@ -12,8 +12,12 @@ import pytest
 
 from emulator.errors import InputError
 from emulator.scenario import Scenario, load_run
+from tests.reference.consumers.cases import group, one_log
+from tests.reference.consumers.more_schedules import with_more
+from tests.reference.consumers.simulate import simulate
+from tests.reference.tiered.cases import ROUND_MS, remote
 from tests.rounds.kafka.compared import consumer_groups_of, played, unread_of
-from tests.rounds.kafka.test_readers import Case, run_of
+from tests.rounds.kafka.test_readers import Case, differences, run_of
 from tests.rounds.kafka.test_tier_leaps import drawn_out, tier_differences
 from tests.test_consumers_differential import case_of, untiered
 
@@ -134,6 +138,12 @@ REMOTE_DAYS = """
 """Groups that read remotely alone and beside each other, under a quota and not, while segments are copied and expire."""
 
 
+def often_with_more(seed: int) -> Case:
+    """The schedule; every other with more (more_schedules.py)."""
+    case = case_of(seed)
+    return with_more(seed, case) if seed % 2 else case
+
+
 def unlike_by_leaps(scenarios: Sequence[Scenario]) -> tuple[list[Any], np.ndarray, np.ndarray]:
     """(what leaps make otherwise of scenarios of one partition each, rounds by partition that are there, and that they play)."""
     plain, leapt = (played(scenarios, traced=False, leaps=leaps, bucket_rounds=500) for leaps in (False, True))
@@ -159,7 +169,7 @@ def test_leaps_over_readers(tmp_path: Path, text: str, at_most: int) -> None:
         (untiered, range(60), 10, False, 0.8),
         (case_of, range(60), 3, True, 0.95),
         (case_of, (*range(60), 365, 518), 20, True, 0.75),
-        (case_of, range(60), 20, False, 0.9),
+        (often_with_more, range(60), 20, False, 0.9),
         (case_of, (123, 154, 175, 365), 40, True, 0.85),
     ],
     ids=["untiered", "dense", "long", "short segments", "very long"],
@@ -178,3 +188,30 @@ def test_leaps_over_readers_of_schedules(
     found, plain, leapt = unlike_by_leaps(scenarios)
     assert not found
     assert leapt.sum() < plain.sum() * part_played
+
+
+def test_who_is_throttled_is_dealt_requests_all_the_time(tmp_path: Path) -> None:
+    """Two groups share 200 bytes of quota a round: "few" wants one record, and requests three in 3, 6, ..., 36; "much" wants ten,
+    and is dealt a request in every round, though it requests only in every tenth. When a single thread is left, from 39 on, to
+    where a leap goes, "few" has waited longest each time that it needs one: "much" waits in 39, 42, ..., 57.
+    """
+    groups = [
+        group("few", start=0, from_round=2, records_per_round=1, max_partition_fetch_bytes=300),
+        group("much", start=0, max_partition_fetch_bytes=1000),
+    ]
+    case = one_log(
+        420,
+        groups,
+        rounds=60,
+        log={"local": 400},
+        initial={"remote_segments": [remote(0, 399)]},
+        config={"remote.log.manager.fetch.max.bytes.per.second": 400},
+        remote_storage={"read_ms": ROUND_MS},
+        commands=[{"round": 39, "kind": "alter_config", "broker": 1, "config": {"remote.log.reader.threads": 1}}],
+    )
+    game = played(run_of(case, tmp_path).scenarios, traced=False, leaps=True)
+    assert not differences(simulate(case, watch=True), game)
+    found = consumer_groups_of(game, 0)
+    assert {name: row["waited_rounds"] for name, row in found.items()} == {"few": {}, "much": {"reader_threads": 7}}
+    assert {name: (row["position"], row["remote_requests"]) for name, row in found.items()} == {"few": (57, 19), "much": (54, 6)}
+    assert game.state.partitions["played"][0] < 40

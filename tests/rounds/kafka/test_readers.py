@@ -21,6 +21,7 @@ from emulator.rounds.packed import entries_of
 from emulator.rounds.records import CONSTANT, SCRATCH, fields_of, words_of
 from emulator.scenario import Run, load_run
 from tests.reference.consumers.cases import fenced_follower
+from tests.reference.consumers.more_schedules import with_more
 from tests.reference.consumers.rules import MUTANTS
 from tests.reference.consumers.scenario_file import write_scenario
 from tests.reference.consumers.simulate import Result, simulate
@@ -170,11 +171,12 @@ def local_requests(case: Case) -> int:
     return sum(row["page_cache_requests"] + row["disk_requests"] for row in simulate(case).consumer_groups)
 
 
-@pytest.mark.parametrize("seeds", [range(60), range(60, 120)], ids=["first", "more"])
+@pytest.mark.parametrize(("seeds", "has_more"), [(range(60), False), (range(60, 120), True)], ids=["first", "more"])
 @pytest.mark.parametrize("kind", [case_of, untiered])
-def test_schedules(tmp_path: Path, kind: Callable[[int], Case], seeds: Iterable[int]) -> None:
+def test_schedules(tmp_path: Path, kind: Callable[[int], Case], seeds: Iterable[int], has_more: bool) -> None:
     """Tiered and not, with unclean elections: the same is read and not read, and no invariant breaks."""
-    assert_equal({f"{kind.__name__}-{seed}": kind(seed) for seed in seeds}, tmp_path)
+    cases = {seed: kind(seed) for seed in seeds}
+    assert_equal({f"{seed}": with_more(seed, case) if has_more else case for seed, case in cases.items()}, tmp_path)
 
 
 def test_what_the_tests_of_the_reference_are_about(tmp_path: Path) -> None:

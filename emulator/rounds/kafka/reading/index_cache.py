@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import remove
+from emulator.rounds.kafka.constants import UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.reading.records import CachedIndex, ReaderLists
+from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.lists import List, append, every, last
 from emulator.rounds.records import Rows
 
@@ -35,12 +38,25 @@ def use_index(cached: Rows[CachedIndex], entries: List, segment: int, size_bytes
         place = append(entries)
     cached[place].segment = segment
     cached[place].size_bytes = size_bytes
+    keep_within(cached, entries, limit_bytes)
+
+
+@compiled
+def keep_within(cached: Rows[CachedIndex], entries: List, limit_bytes: int) -> None:
+    """Only so much is kept: the least recently used go (RemoteIndexCache.resizeCacheSize does it at once, too)."""
     total = 0
     for at in every(entries):
         total += cached[at].size_bytes
     while total > limit_bytes and entries.count > 0:
         total -= cached[entries.start].size_bytes
         remove(cached, entries, entries.start, 1)
+
+
+@compiled
+def room_for_indexes(inputs: Inputs, part: Partition, replica: Replica) -> int:
+    """Bytes of indexes that a broker keeps."""
+    room = inputs.spans[replica.span].index_cache_bytes
+    return inputs.settings[part.settings].index_cache_bytes if room == UNKNOWN else room
 
 
 @compiled

@@ -13,7 +13,7 @@ from emulator.rounds.kafka.reading.check_reads import check_begin, check_read
 from emulator.rounds.kafka.reading.choose_replica import out_of_range
 from emulator.rounds.kafka.reading.deal_requests import deal_requests, give_up
 from emulator.rounds.kafka.reading.in_hand import end_in_hand, request_fetches, requests_of_piece, requests_up_to
-from emulator.rounds.kafka.reading.index_cache import bytes_of_indexes, is_cached, use_index, used_last
+from emulator.rounds.kafka.reading.index_cache import bytes_of_indexes, is_cached, room_for_indexes, use_index, used_last
 from emulator.rounds.kafka.reading.pieces import add_pieces, bytes_up_to, end_of_bytes, pieces_of, segment_for
 from emulator.rounds.kafka.reading.place_reader import committed_end, end_for
 from emulator.rounds.kafka.reading.records import (
@@ -205,9 +205,8 @@ def request_piece(
     Each needs the indexes of its segment, which the broker has or fetches (RemoteIndexCache).
     """
     segment = tiers.remote[tiers.whole[0].segments.start + piece.segment]
-    settings, span = inputs.settings[part.settings], inputs.spans[replica.span]
-    index_bytes = bytes_of_indexes(segment.size_bytes, settings.index_interval_bytes)
-    room = settings.index_cache_bytes if span.index_cache_bytes == UNKNOWN else span.index_cache_bytes
+    index_bytes = bytes_of_indexes(segment.size_bytes, inputs.settings[part.settings].index_interval_bytes)
+    room = room_for_indexes(inputs, part, replica)
     cached = readers.served[slot].cached
     requests = requests_of_piece(segment, piece, in_hand, end, inputs.wants[reader.want].request_bytes)
     was_kept = is_cached(readers.cached, cached, piece.segment)

@@ -1,10 +1,14 @@
-"""Brokers lose what they had in memory with the power, and with the disk their index cache too (RemoteIndexCache.init)."""
+"""Brokers lose what they had in memory with the power, and with the disk their index cache too (RemoteIndexCache.init).
+
+An index cache that alter_config makes smaller is so at once (RemoteIndexCache.resizeCacheSize).
+"""
 
 from __future__ import annotations
 
 from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import DISK_LOSS, POWER_LOSS
 from emulator.rounds.kafka.input_records import Inputs
+from emulator.rounds.kafka.reading.index_cache import keep_within, room_for_indexes
 from emulator.rounds.kafka.reading.records import ReaderLists
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.lists import clear
@@ -17,6 +21,8 @@ def watch_memory(readers: ReaderLists, inputs: Inputs, part: Partition, replicas
     """At the end of the round, before anybody reads."""
     is_tiered = inputs.settings[part.settings].tiered
     for slot in range(part.slots):
+        if readers.served[slot].cached.count:
+            keep_within(readers.cached, readers.served[slot].cached, room_for_indexes(inputs, part, replicas[slot]))
         if replicas[slot].status & (POWER_LOSS | DISK_LOSS):
             lose_memory(readers, part, replicas, slot)
         if readers.served[slot].cached.count and not (is_tiered and has(part.assigned, slot)):

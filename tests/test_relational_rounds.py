@@ -1,7 +1,8 @@
 """The relational rounds against the plain-Python reference on random scenarios: every trace column, outcome and event is equal.
 
-All cases are partitions of one run: of Kafka as it is, with eligible leader replicas and late news, with retention, and of all
-older generations. `FUZZ_BATCHES=n` adds n runs of other seeds, `FUZZ_BATCHES_ON_SPARK=n` as many smaller ones that Spark works
+All cases are partitions of one run: of Kafka as it is, with eligible leader replicas and late news, with retention, with racks
+that are cut off, and of all older generations. What the reference knows nothing of, as what brokers carried, is held against
+compiled rounds. `FUZZ_BATCHES=n` adds n runs of other seeds, `FUZZ_BATCHES_ON_SPARK=n` as many smaller ones that Spark works
 out.
 """
 
@@ -21,7 +22,7 @@ from emulator.rounds.relational.run import run_relational
 from emulator.scenario import load_run
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
 from tests import test_retention as retention
-from tests.engine_helpers import Row, of_scenario, read_table, run_of
+from tests.engine_helpers import Row, emulate, of_scenario, read_table, run_of
 from tests.reference import kafka
 from tests.reference.fetching import FETCHING
 from tests.reference.random_scenarios import cases_of, moved_once_a_round, random_batch, to_toml
@@ -52,17 +53,19 @@ def relational_batch(*drawn: Any, **more: Any) -> dict[str, Any]:
 
 
 def batches(seed: int, cases: int, rounds: int | None) -> dict[str, dict[str, Any]]:
-    """A batch of Kafka as it is by default, one with eligible leader replicas and late news, one whose rounds divide no period.
+    """Batches of Kafka as it is by default, with eligible leader replicas and late news, of rounds that divide no period, with
+    racks that are cut off.
 
     But for the suite's run followers of one fetch several times a round, and brokers of both die within one.
     """
     more = seed != OF_SUITE
-    both = {
+    drawn = {
         f"plain-{seed}": relational_batch(seed, cases, fetching=more, moments=more),
         f"elr-{seed}": relational_batch(seed + 1, cases, elr=True, late_news=True, moments=more),
         f"uneven-{seed}": relational_batch(seed + 2, cases // 2, moments=more, uneven=True),
+        f"cut-{seed}": relational_batch(seed + 3, cases // 2, moments=True, cut_racks=True),
     }
-    return {name: batch if rounds is None else cut_short(batch, rounds) for name, batch in both.items()}
+    return {name: batch if rounds is None else cut_short(batch, rounds) for name, batch in drawn.items()}
 
 
 def cut_short(batch: Mapping[str, Any], rounds: int) -> dict[str, Any]:
@@ -183,7 +186,13 @@ def test_relational_rounds_equal_reference(
     assert_retained_like_reference(of_scenario(tables, "retained"), kept)
     for name, (protocol, batch) in of_generations.items():
         assert_variant_like_reference(of_scenario(tables, name), batch, protocol)
+    # Each follower has a fetcher for itself, as the reference and relational rounds have it.
+    monkeypatch.setattr("emulator.engine.shared_fetchers._tell", lambda *of_run: [])
+    assert_like_compiled(tables, emulate(spark, run, tmp_path / "compiled", trace="none"))
 
+
+OF_AN_ENGINE = {"runs", "invariants", "violations"}
+"""Tables that are of an engine's own."""
 
 DYING = 25
 """Its leaders die with something on its way to followers."""
@@ -215,6 +224,22 @@ def test_what_is_fetched_and_lacked_at_last_moments_comes_up() -> None:
     )
     came_up = sum((kafka.simulate(case).coverage for case in cases_of(of_today[f"fetched-{DYING}"])), Counter[str]())
     assert min(came_up["last_moments_fetched"], came_up["last_moments_lacked"]) > 10
+
+
+def assert_like_compiled(tables: Mapping[str, list[Row]], compiled: Mapping[str, list[Row]]) -> None:
+    """Every cell of all that is no trace: what brokers carried, events of all kinds, and what there is at the end.
+
+    Of most of it the reference knows nothing.
+    """
+    for name in compiled.keys() - OF_AN_ENGINE:
+        first, second = (Counter(map(repr, rows[name])) for rows in (compiled, tables))
+        assert first == second, (name, [*(first - second)][:3], [*(second - first)][:3])
+    met = Counter(row["kind"] for row in compiled["events"])
+    assert min(met[kind] for kind in ("log_damaged", "records_deleted", "reassignment_completed", "fenced", "unfenced")) > 10
+    carried = Counter[str]()
+    for row in compiled["broker_rounds"]:
+        carried.update({name: count for name, count in row.items() if isinstance(count, int)})
+    assert min(carried[name] for name in ("bytes_in", "bytes_out", "cross_rack_bytes_out", "bytes_produced", "leader_count")) > 0
 
 
 def assert_retained_like_reference(tables: dict[str, list[Row]], batch: Mapping[str, Any]) -> None:

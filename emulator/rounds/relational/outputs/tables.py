@@ -117,7 +117,9 @@ def _events(engine: Engine, inputs: RunInputs, played: Played, accounts: Account
         parts.insert(0, lost.select(*EVENT_COLUMNS, "records"))
     first, *others = parts
     of_partitions = tables.partitions.select("pid", "scenario_id", "topic_id")
-    every = first.union(*others, missing=True).join(of_partitions, "pid")
+    # Who was told of no leader yet, as a replica that a reassignment added, believes in none, of no epoch: it has -1.
+    told = first.union(*others, missing=True).with_columns(leader_epoch="IF(leader_epoch >= 0, leader_epoch, null)")
+    every = told.join(of_partitions, "pid")
     fences = _fences(inputs)
     if not fences.num_rows:
         return every

@@ -96,7 +96,8 @@ def delete_old_segments(now: Round) -> Round:
     )  # fmt: skip
     closed = segments_after_fetching(now).with_columns(is_active="false")
     found = _deleted(closed.union(active).join(replicas, REPLICA))
-    lost = now.replicas.join(found, REPLICA).select(*REPLICA, "log_start", "least(leo, deleted_segments_to) AS leo")
+    going = found.where("deleted_segments_to IS NOT NULL")  # of others the active one is closed, and all stays
+    lost = now.replicas.join(going, REPLICA).select(*REPLICA, "log_start", "least(leo, deleted_segments_to) AS leo")
     sizes = bytes_between(contents(keep_caches_of_followers(now).logs, lost), now.batches).renamed(bytes="deleted_bytes")
     now = now.with_replicas(now.replicas.join(found, REPLICA, "left").join(sizes, REPLICA, "left"))
     now = now.with_columns(

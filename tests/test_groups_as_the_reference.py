@@ -12,7 +12,7 @@ from emulator.scenario.quorum_configs import GROUP_KEYS
 from tests.group_scenarios import load, tables_of
 from tests.reference.quorums.cases import Case, Event
 from tests.reference.quorums.play import outcomes, played
-from tests.reference.quorums.schedules import random_case
+from tests.reference.quorums.schedules import random_case, wider_case
 
 ROUND_MS = 500
 CONFIG_OF_CASE = {
@@ -72,6 +72,7 @@ def scenario_text(case: Case, protocol: str) -> str:
         lines += [f'direction = "{fault.direction}"'] if fault.kind in ("link_cut", "slow_link") else []
         lines += [f"round_trip_ms = {max(1, fault.rounds * ROUND_MS)}"] if fault.kind == "slow_link" else []
         lines += [f'rack = "{fault.rack}"'] if fault.rack is not None else []
+        lines += [f"power = {str(fault.power).lower()}"] if fault.kind == "rack_loss" else []
         lines += [f"clients = {str(fault.clients).lower()}"] if fault.kind in ("isolation", "rack_isolation") else []
     return "\n".join(lines)
 
@@ -79,8 +80,8 @@ def scenario_text(case: Case, protocol: str) -> str:
 @pytest.mark.parametrize("protocol", [name for name, guard in GROUP_PROTOCOLS.items() if guard is None])
 def test_scenarios_as_the_reference(tmp_path: Path, protocol: str) -> None:
     """Settings, faults and workload of a scenario file get to the rounds: outcomes, events and the state at the end."""
-    for seed in range(3000, 3012):
-        drawn = random_case(protocol, seed, rounds=45, disks=0.3)
+    for seed in range(3000, 3014):
+        drawn = (random_case if seed < 3012 else wider_case)(protocol, seed, rounds=45, disks=0.3)
         case = replace(drawn, number=0, timeout_rounds=max(2, drawn.timeout_rounds))
         group, seen = played(case)
         tables = tables_of(load(tmp_path, scenario_text(case, protocol)))

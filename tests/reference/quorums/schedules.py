@@ -63,7 +63,7 @@ def wider_case(protocol: str, seed: int, rounds: int = 60, disks: float = 0.0) -
     for _ in range(draw.choice((1, 1, 2))):
         begin, power = draw.randrange(rounds), disks > 0 and draw.random() < 0.5
         end = begin + draw.choice((1, 2, 4, 9, 25))
-        losses.append(Fault("rack_loss", begin, end, rack=str(draw.randrange(count)), power=power))
+        losses.append(Fault("rack_loss", begin, end, rack=str(draw.randrange(min(count, case.copies))), power=power))
     place = draw.randint(0, len(case.faults))
     faults = (*case.faults[:place], *losses, *case.faults[place:])
     return replace(case, racks=tuple(str(server % count) for server in range(case.copies)), faults=faults)

@@ -31,7 +31,7 @@ PARTITION_COLUMNS = ("leader", "leader_epoch", "isr", "elr", "last_known_elr")
 # The reference tells what it saw of these kinds; of the others it knows nothing.
 EVENT_KINDS = (
     "election", "unclean_election", "leader_lost", "isr_shrink", "isr_expand", "truncate", "acked_lost",
-    "unacknowledged_lost", "committed_lost", "refused",
+    "unacknowledged_lost", "committed_lost", "refused", "records_deleted", "log_damaged", "reassignment_completed",
 )  # fmt: skip
 SHOWN_DIFFERENCES = 12
 VARIANTS = ("kafka-high-watermark", "kafka-kip101", "kafka-kip279")

@@ -40,7 +40,7 @@ class Event(NamedTuple):
     round: int
     kind: str
     broker: int
-    leader_epoch: int
+    leader_epoch: int | None
     from_offset: int | None
     to_offset: int | None
     cause: int | None = None
@@ -95,7 +95,7 @@ class Ledger:
         round_: int,
         kind: str,
         broker: int,
-        leader_epoch: int,
+        leader_epoch: int | None,
         from_offset: int | None = None,
         to_offset: int | None = None,
         cause: int | None = None,

@@ -13,6 +13,7 @@ Choices where docs/kafka_rounds.md is silent:
 * A cancellation that needs an unclean election where these are not enabled, or while nothing is under way, is nothing.
   With ELR and a recovery strategy it elects nobody from outside of the ISR: that is left to recovery.
 * Completion looks at the ISR as fencing and elections of this round left it.
+* A reassignment may drop T and leave nobody to lead: what T held is told as lost at the next election.
 * Brokers are told only the outcome of the step: a leader elected and replaced within it never knows.
 * An epoch that rises from no leader to no leader writes no event.
 * The end of a reassignment is a change of the ISR also when the ISR stays as it is; it changes ELR and LK once, at the
@@ -67,6 +68,8 @@ def fence_and_elect(partition: Partition) -> None:
         leadership.asked_in_vain |= bool(leadership.pending_joins | leadership.pending_shrinks)
     if controller.epoch != epoch_before and controller.leader != NO_LEADER:
         _begin_leadership(partition, log_before, led_before)
+    elif log_before is not None and leader_before is not partition.client_leader:
+        partition.ledger.damaged[:0] = log_before.records
 
 
 def _what_it_holds(controller: Controller) -> tuple[object, ...]:
@@ -194,7 +197,7 @@ def _start_reassignment(partition: Partition, target: list[int]) -> None:
     if not controller.removing and not controller.adding:
         change_isr(partition, controller.isr)
         partition.coverage["reassign_kept_epoch"] += 1
-        partition.coverage["reassign_completed"] += 1
+        _tell_of_completion(partition)
 
 
 def _complete_reassignment(partition: Partition) -> None:
@@ -213,6 +216,13 @@ def _complete_reassignment(partition: Partition) -> None:
         heirs = [broker for broker in staying if partition.is_unfenced(broker)]
         _lead_by(partition, partition.preferred_first(heirs)[0] if heirs else NO_LEADER)
         partition.coverage["reassign_moved_leader"] += 1
+    _tell_of_completion(partition)
+
+
+def _tell_of_completion(partition: Partition) -> None:
+    controller = partition.controller
+    if controller.leader != NO_LEADER:
+        partition.ledger.event(partition.now, "reassignment_completed", controller.leader, controller.epoch)
     partition.coverage["reassign_completed"] += 1
 
 
@@ -288,8 +298,8 @@ def _begin_leadership(partition: Partition, log_before: Log | None, led_before: 
     replica = partition.replicas[controller.leader]
     goes_on = replica.broker == led_before and replica.leading_epoch is not None
     partition.coverage["leader_goes_on"] += goes_on
-    if log_before is not None:
-        partition.ledger.lost_by_election(now, replica.broker, log_before, replica.log, _cause_of_t(partition))
+    if partition.leadership is not None:
+        partition.ledger.lost_by_election(now, replica.broker, log_before or Log(), replica.log, _cause_of_t(partition))
     leadership_before = partition.leadership
     partition.leadership = Leadership(
         broker=replica.broker,

@@ -99,7 +99,7 @@ def most_complete_answer(partition: Partition, blocked: set[int]) -> int | None:
     controller, answers = partition.controller, partition.controller.recovery_answers
     usable = [broker for broker in controller.replicas if broker in answers and broker not in blocked]
     if partition.settings.recovery_strategy == BALANCED:
-        if not controller.last_known_elr <= set(usable):
+        if controller.isr or controller.elr or not controller.last_known_elr <= set(usable):
             partition.coverage["balanced_recovery_waits"] += 1
             return None
         usable = [broker for broker in usable if broker in controller.last_known_elr]

@@ -31,7 +31,7 @@ controller (elections and commands), elr (eligible leader replicas), leading (ap
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -95,7 +95,7 @@ def simulate(case: Case, watch: bool = False) -> Result:
 def play_round(partition: Partition) -> None:
     """One round; the steps are those of docs/kafka_rounds.md."""
     take_inputs(partition)
-    hw_at_start = {broker: replica.hw for broker, replica in partition.replicas.items()}
+    hw_at_start = high_watermarks(partition)
     ends_at_start = log_ends(partition)
     fence_and_elect(partition)
     append(partition)
@@ -109,6 +109,11 @@ def play_round(partition: Partition) -> None:
     count_waiting(partition, hw_at_start)
 
 
+def high_watermarks(partition: Partition) -> Mapping[int, int]:
+    """Those of all replicas; of one that a reassignment of this round adds, which may lead at once, 0."""
+    return defaultdict(int, {broker: replica.hw for broker, replica in partition.replicas.items()})
+
+
 def take_inputs(partition: Partition) -> None:
     """Step 1: settings of this round, damage, clean stops and restarts."""
     for command in partition.case.get("commands", []):
@@ -117,8 +122,10 @@ def take_inputs(partition: Partition) -> None:
             if command.get("broker") is None and "min.insync.replicas" in command["config"]:
                 forget_elr(partition)
     play_last_moments(partition)
+    partition.damaged = []
     for replica in partition.replicas.values():
         status = partition.status(replica.broker)
+        leo = replica.log.leo
         if replica is partition.client_leader and (status.power_loss or status.disk_loss):
             kept = 0 if status.disk_loss else replica.log.flushed
             partition.ledger.damaged[:0] = replica.log.slice(kept, replica.log.leo)
@@ -129,6 +136,8 @@ def take_inputs(partition: Partition) -> None:
             replica.log = partition.empty_log()
             replica.hw = replica.checkpoint = replica.credit_bytes = 0
             partition.coverage["disk_loss"] += 1
+        if replica.log.leo < leo:
+            partition.damaged.append((replica.broker, leo, replica.log.leo))
         if status.clean_stop:
             replica.checkpoint = replica.hw
             replica.log.flushed = replica.log.leo
@@ -197,6 +206,10 @@ def count_outcomes(partition: Partition) -> None:
     counts["under_min_isr_rounds"] += isr_size < partition.min_insync_replicas
     counts["under_replicated_rounds"] += isr_size < len(partition.controller.replicas)
     _note_logs_of_isr_changes(partition)
+    for broker, leo, kept in partition.damaged:
+        replica = partition.replicas.get(broker)  # None, or without an epoch: a reassignment dropped it
+        epoch = None if replica is None or replica.believed_epoch < 0 else replica.believed_epoch
+        partition.ledger.event(partition.now, "log_damaged", broker, epoch, leo, kept, partition.cause_of(broker))
 
 
 def count_waiting(partition: Partition, hw_at_start: Mapping[int, int]) -> None:

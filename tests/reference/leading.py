@@ -66,7 +66,7 @@ def append(partition: Partition) -> None:
             partition.ledger.refuse_on(replica.broker, refused)
         else:
             partition.ledger.event(partition.now, "refused", replica.broker, leadership.epoch, leo, leo + refused)
-    _delete_records(partition, replica)
+    _delete_records(partition, leadership, replica)
 
 
 def records_due(row: Mapping[str, Any], now: int, round_ms: int) -> int:
@@ -95,7 +95,8 @@ def _cover_append(partition: Partition, leadership: Leadership) -> None:
         partition.coverage["zombie_append_waking"] += 1
 
 
-def _delete_records(partition: Partition, replica: Replica) -> None:
+def _delete_records(partition: Partition, leadership: Leadership, replica: Replica) -> None:
+    log_start = replica.log.log_start
     for command in partition.case.get("commands", []):
         if command["round"] != partition.now or command["kind"] != "delete_records":
             continue
@@ -103,6 +104,10 @@ def _delete_records(partition: Partition, replica: Replica) -> None:
         if replica.log.log_start < offset <= replica.hw:
             replica.log.raise_log_start(offset)
             partition.coverage["delete_records"] += 1
+    if replica.log.log_start > log_start:
+        partition.ledger.event(
+            partition.now, "records_deleted", replica.broker, leadership.epoch, to_offset=replica.log.log_start
+        )
 
 
 def join_and_shrink(partition: Partition, hw_at_start: Mapping[int, int]) -> None:

@@ -156,6 +156,8 @@ class Partition:
         self.appended_before = 0  # records appended in earlier rounds
         self.noted: dict[int, int] = {}
         self.fetch_states: dict[int, str] = {}
+        self.damaged: list[tuple[int, int, int]] = []
+        """(broker, LEO before, LEO after) of those that lost records to a fault in this round."""
         self._start()
         # What the controller held at the start, and at the end of every round so far.
         self.announced = [(self.controller.leader, self.controller.epoch)]

@@ -263,6 +263,16 @@ def test_aggressive_recovery_does_not_wait_for_elr(strategy: str, leader: int) -
     assert held(result, 1) == ((3, [3], [], []) if leader == 3 else (NO_LEADER, [], elr, last_known))
 
 
+def test_what_aggressive_recovery_asked_balanced_recovery_waits_with() -> None:
+    """Both of ELR are away, and the strategy is another when the answers are there: of ELR nobody is given up."""
+    given: dict[str, Any] = {"initial": {"leader": 1, "leader_epoch": 2, "isr": [1, 2], "replicas": {}}, "faults": stops(1, 2)}
+    commands = [{"round": 1, "kind": "alter_config", "config": {"unclean.recovery.strategy": "balanced"}}]
+    topic_config = {"min.insync.replicas": 2, "unclean.recovery.strategy": "aggressive"}
+    result = simulate(elr_case(topic_config=topic_config, commands=commands, rounds=3, **given))
+    assert held(result, 2) == (NO_LEADER, [], [1, 2], [])
+    assert held(simulate(elr_case(topic_config=topic_config, rounds=3, **given)), 2)[0] == 3
+
+
 def test_equal_answers_go_by_replica_order() -> None:
     case = elr_case(
         replicas=[1, 3, 2, 4],

@@ -37,9 +37,9 @@ def compare_logs(lists: Lists, part: Partition, replicas: Rows[Replica], slot: i
 
 @compiled
 def epochs_fall(runs: Rows[Run], replica: Replica) -> int:
-    """1 if a record has a lower epoch than one before it."""
+    """1 if a record has a lower epoch than one before it; of a run below the local log start there is none."""
     for at in range(replica.runs.start + 1, replica.runs.start + replica.runs.count):
-        if runs[at - 1].epoch > runs[at].epoch:
+        if runs[at - 1].epoch > runs[at].epoch and runs[at].start_offset > replica.local_start:
             return 1
     return 0
 

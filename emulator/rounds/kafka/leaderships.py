@@ -35,18 +35,20 @@ from emulator.rounds.slots import size
 def end_leadership(lists: Lists, part: Partition) -> None:
     """Note what T acknowledged and committed: it is another leadership's turn, or the run is over.
 
-    What has acks=0 is noted twice: as acknowledged, and as sent, which is taken off it where it is counted or told of.
+    What has acks=0 is noted twice: as acknowledged, and as sent, which is taken off it where it is counted or told of. What T
+    was elected with and cut before it knew that it leads, it did not commit.
     """
     if part.client_leader == NOBODY:
         return
     ranges, hw, own = lists.ranges, part.lead_hw, own_start(part)
+    hw_before = hw if own == UNKNOWN else min(hw, own)
     for at in every(part.lead_entries):
         entry = ranges[at]
         epoch, begin, end = entry.epoch, entry.from_offset, entry.to_offset
         add_range(ranges, part.acked, epoch, begin, min(end, part.lead_acked_before))
-        add_range(ranges, part.committed, epoch, begin, min(end, hw))
+        add_range(ranges, part.committed, epoch, begin, min(end, hw_before))
         if own != UNKNOWN:
-            answer_earlier_epoch(lists, part, epoch, begin, min(end, hw, own))
+            answer_earlier_epoch(lists, part, epoch, begin, min(end, hw_before))
     if own != UNKNOWN:
         add_range(ranges, part.acked, part.client_epoch, own, hw)
         add_range(ranges, part.committed, part.client_epoch, own, hw)

@@ -109,7 +109,8 @@ def cut_log(lists: Lists, inputs: Inputs, part: Partition, replica: Replica, off
     replica.log_start = min(replica.log_start, offset)
     replica.local_start = min(replica.local_start, offset)
     if replica.log_start == offset:
-        clear(replica.runs)
+        if not part.keeps_segments:  # else what is left of them dates the segment, though it lies below the log start
+            clear(replica.runs)
         clear(replica.epochs)
     replica.flushed = min(replica.flushed, offset)
     replica.hw = min(replica.hw, offset)

@@ -32,6 +32,8 @@ class TieredLog(Log):
     """A log whose front may have gone from the replica's own disk; `segments` are those still there, the last is active."""
 
     segments: list[Segment] = field(default_factory=lambda: [Segment(0)])
+    rounds_below: dict[int, int] = field(default_factory=dict)
+    """Of records that are no longer in the log the round: they may still date a segment that is cut back to them."""
 
     @property
     def local_log_start(self) -> int:
@@ -107,7 +109,9 @@ class TieredLog(Log):
         return offset < self.segments[0].base_offset and self.cache.epoch_of(offset) == epoch
 
     def _forget_below(self, offset: int) -> None:
-        del self.records[: max(0, offset - self.local_log_start)]
+        gone = self.records[: max(0, offset - self.local_log_start)]
+        self.rounds_below |= {record.offset: max(record.batch[0], 0) for record in gone}
+        del self.records[: len(gone)]
 
     def _start_segment(self, base: int) -> None:
         super()._start_segment(base)
@@ -120,7 +124,7 @@ class TieredLog(Log):
         active = self.segments[-1]
         active.size_bytes -= cut_bytes
         rounds = [max(record.batch[0], 0) for record in self.slice(active.base_offset, self.leo)]
-        active.last_round = max(rounds, default=active.last_round)
+        active.last_round = max(rounds, default=self.rounds_below.get(self.leo - 1, active.last_round))
         if self.leo == active.base_offset:
             active.size_bytes, active.last_round = 0, None
         self.segment_base, self.segment_bytes = active.base_offset, active.size_bytes

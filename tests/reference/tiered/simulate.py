@@ -134,12 +134,12 @@ def result_of(
 
 def play_rounds(partitions: Sequence[TieredPartition]) -> None:
     """One round of partitions on the same brokers; the steps are those of docs/tiered_rounds.md."""
-    hw_at_start: dict[int, dict[int, int]] = {}
+    hw_at_start: dict[int, Mapping[int, int]] = {}
     for partition in partitions:
         if not partition.deleted:
             _take_inputs(partition)
         if not partition.deleted:
-            hw_at_start[partition.number] = {broker: replica.hw for broker, replica in partition.replicas.items()}
+            hw_at_start[partition.number] = kafka.high_watermarks(partition)
             _replicate(partition, hw_at_start[partition.number])
             _begin_tier(partition)
     copy_pool.run_copy_tasks([partition for partition in partitions if not partition.deleted])

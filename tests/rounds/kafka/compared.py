@@ -39,7 +39,7 @@ COUNTERS = (
 )  # fmt: skip
 REFERENCE_KINDS = (
     "election", "unclean_election", "leader_lost", "isr_shrink", "isr_expand", "truncate",
-    "acked_lost", "unacknowledged_lost", "committed_lost", "refused",
+    "acked_lost", "unacknowledged_lost", "committed_lost", "refused", "records_deleted", "log_damaged", "reassignment_completed",
 )  # fmt: skip
 TRACE_COLUMNS = ("role", "leader_epoch", "log_start_offset", "leo", "hw", "remote_leo", "in_isr", "epochs")
 OF_A_TRACE_ROW = (

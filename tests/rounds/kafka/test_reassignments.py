@@ -108,6 +108,28 @@ def test_cancelling_may_need_an_unclean_election(tmp_path: Path, allowed: bool) 
     assert (4 in brokers(result)) is not allowed
 
 
+def test_a_leader_that_goes_without_an_heir_is_missed_at_the_next_election(tmp_path: Path) -> None:
+    """4 leads alone in rounds 15 and 16, and goes with what it wrote then while nobody else is there: 1 is back in round 18."""
+    faults: list[Any] = [{"kind": "broker_crash", "broker": broker, "from_round": 12, "to_round": 18} for broker in (1, 2)]
+    faults += [CRASHES, {"kind": "broker_crash", "broker": 5, "from_round": 2}]
+    result = both(
+        tmp_path, [to(5, 4, 5), cancel(17)], faults, **{"unclean.leader.election.enable": True, "min.insync.replicas": 1}
+    )
+    assert elected(result) == [(15, 4, 1), (18, 1, 3)]
+    lost = [(e.round, e.broker, e.leader_epoch, e.from_offset, e.to_offset) for e in result.events if e.kind == "acked_lost"]
+    assert lost == [(18, 1, 1, 60, 70)]
+    assert result.outcomes["acked_lost"] == 10
+
+
+def test_who_is_added_may_lead_at_once(tmp_path: Path) -> None:
+    """4 is added by the first, 5 by the second, which the cancellation takes back: of those who are left only 4 is there."""
+    faults = [CRASHES, *({"kind": "broker_crash", "broker": broker, "from_round": 2} for broker in (1, 2))]
+    commands = [to(10, 1, 2, 3, 4), to(10, 5, 4, 1, 2, 3), cancel(10)]
+    result = both(tmp_path, commands, faults, **{"unclean.leader.election.enable": True})
+    assert [(e.round, e.broker, e.from_offset) for e in result.events if e.kind == "unclean_election"] == [(10, 4, 0)]
+    assert [row["hw"] for row in result.trace if row["broker"] == 4][:3] == [5, 10, 15]
+
+
 def test_a_leader_that_goes_on_answers_who_waited(tmp_path: Path) -> None:
     """What is written in round 9 is committed in epoch 1, and the same broker answers its producers."""
     result = both(tmp_path, [to(10, 1, 2)])

@@ -12,6 +12,7 @@ from emulator.inputs.arrays import prepare, read_block
 from emulator.rounds.kafka.play_block import Scratch, play
 from emulator.rounds.records import words_of
 from tests.reference.random_scenarios import cases_of, to_toml
+from tests.reference.scenario_cases import cases_of_run
 from tests.reference.tiered.simulate import simulate
 from tests.rounds.kafka.compared import Played, all_known, differences, events_of, played, scenarios_of
 from tests.rounds.kafka.test_leaps import LONGER
@@ -60,6 +61,49 @@ def test_rooms_that_start_tiny(tmp_path: Path) -> None:
         assert (words_of(getattr(told, name)) == words_of(getattr(usual, name))).all(), name
     for lists in ("runs", "segments"):
         assert (getattr(state, lists).words == getattr(usual_state, lists).words).all()
+
+
+DATED_BELOW_ITS_LOG_START = """
+name = "dated"
+rounds = 40
+round_ms = 500
+[cluster]
+brokers = 1
+session_timeout_rounds = 3
+fetches_per_round = 1
+config = { "log.retention.check.interval.ms" = 500 }
+[[topics]]
+name = "t"
+assignment = [[1]]
+config = { "retention.ms" = 7000 }
+[[workload]]
+topic = "t"
+records_per_round = 5
+record_bytes = 100
+acks = "1"
+to_round = 11
+[[commands]]
+round = 5
+kind = "delete_records"
+topic = "t"
+partition = 0
+offset = -1
+[[faults]]
+kind = "power_loss"
+broker = 1
+from_round = 12
+to_round = 15
+"""
+
+
+def test_a_segment_is_as_old_as_what_a_power_loss_left_of_it(tmp_path: Path) -> None:
+    """Records 0 to 24, of rounds 0 to 4, lie below the log start; the others go. So it is 14 rounds old in 18, and goes in 19."""
+    run = scenarios_of(DATED_BELOW_ITS_LOG_START, tmp_path)
+    game = played(run.scenarios)
+    [case] = cases_of_run(run).values()
+    assert differences(simulate(case), game, 0, all_known(game), COLUMNS, KINDS) == []
+    deleted = [row for row in events_of(game)[0] if row["kind"] == "local_delete"]
+    assert [(row["round"], row["from_offset"], row["to_offset"]) for row in deleted] == [(19, 0, 25)]
 
 
 def test_a_quiet_month_of_deletions_is_few_rounds(tmp_path: Path) -> None:

@@ -99,9 +99,9 @@ class Accounts:
         return initial.union(self._appended("unacknowledged").with_columns(initial="false"))
 
     def _all_committed(self) -> Query:
-        """All that leaderships committed: of the logs they began with, and of their own."""
+        """All that leaderships committed: of the logs they began with, what they had still when they knew, and of their own."""
         begun = self._parts("begin").join(self._reached, ["pid", "client_epoch"])
-        begun = begun.with_columns(to_offset="least(to_offset, lead_hw)")
+        begun = begun.with_columns(to_offset="least(to_offset, lead_hw, coalesce(lead_start, lead_hw))")
         columns = ("pid", "client_epoch", "epoch", "from_offset", "to_offset")
         return begun.select(*columns).union(self._own().select(*columns)).where("from_offset < to_offset")
 

@@ -81,7 +81,7 @@ def best_answer(now: Round) -> Round:
         last_leader=over("min_by(broker, IF(alive AND in_last_known_elr, position, null))"),
         answers="alive AND answer_leo IS NOT NULL",
     ).with_columns(
-        waits_on=over("count_if(in_last_known_elr AND NOT answers)"),
+        waits_on=over("count_if(in_isr OR in_elr OR (in_last_known_elr AND NOT answers))"),
         may_win="answers AND (recovery = 'aggressive' OR in_last_known_elr)",
     )
     best = over("max_by(broker, IF(may_win, struct(answer_epoch, answer_leo, -position), null))")

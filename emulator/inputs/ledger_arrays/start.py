@@ -113,8 +113,9 @@ def lists_of(given: Given, first: int, inputs: Inputs, settings: int) -> dict[st
     for number, (fragment, end) in enumerate(zip(fragments, ends, strict=True)):
         for index, place in enumerate(fragment["places"]):
             ensembles[number, index] = slot[place]
-            if end > fragment["first_entry"]:
-                stored.append((slot[place], index, fragment["first_entry"], end))
+            begin = fragment["first_entry"]
+            if any((index - entry) % size < quorum for entry in range(begin, min(end, begin + size))):
+                stored.append((slot[place], index, begin, end))
     runs = rows(StoredRun, len(stored))
     for run, (bookie, index, begin, end) in zip(runs, stored, strict=True):
         run.bookie, run.index, run.header = bookie, index, OF_THE_WRITER

@@ -101,18 +101,12 @@ def of_rounds(game: Played, place: int) -> Row:
     ledger = game.state.ledgers[place]
     size = game.block.inputs.settings[ledger.settings].ensemble_size
     entries = shares(game, place)
-    own: dict[int, list[int]] = {}
-    for entry, holders in entries.items():
-        for broker in holders:
-            own.setdefault(broker, []).append(entry)
-    bookies = list(cells(list_of(game, "bookies", place), "broker", "fenced", "explicit_lac", "limbo"))
-    known = {}
-    for broker, fenced, explicit_lac, _ in bookies:
-        held = own.get(broker)
-        if held or fenced:
-            last = held[-1] if held else None
-            lac = -1 if last is None else entries[last][broker]
-            known[broker] = (last, max(lac, explicit_lac), bool(fenced))
+    bookies = list(cells(list_of(game, "bookies", place), "broker", "fenced", "last_entry", "lac", "limbo"))
+    known = {
+        broker: (None if last == NO_ENTRY else last, lac, bool(fenced))
+        for broker, fenced, last, lac, _ in bookies
+        if last != NO_ENTRY or fenced
+    }
     brokers = [bookie[0] for bookie in bookies]
     events = rows_of(game.told.events, place)
     told = Counter(
@@ -141,7 +135,7 @@ def of_rounds(game: Played, place: int) -> Row:
         ],
         "entries": entries,
         "bookies": dict(sorted(known.items())),
-        "limbo": {broker for broker, _, _, limbo in bookies if limbo} & set(known),
+        "limbo": {broker for broker, *_, limbo in bookies if limbo} & set(known),
         "losses": tuple(int(ledger[name]) for name in LOSSES),
         "entries_copied": int(ledger.entries_copied),
         "read": tuple(int(ledger[name]) for name in READ),

@@ -11,6 +11,9 @@ import pytest
 
 from emulator.engine.trace_ledgers import ledger_rounds, topic_rounds
 from emulator.outcomes.compiled_ledgers import ledger_names, topic_block_tables
+from emulator.rounds.bookkeeper.constants import NO_ENTRY
+from emulator.rounds.bookkeeper.records import Bookie
+from emulator.rounds.packed import entries_of
 from emulator.scenario import Scenario
 from tests.bookkeeper.by_reference import first_few, run_of_cases
 from tests.bookkeeper.topics_by_reference import as_engine_takes_it
@@ -93,6 +96,33 @@ def test_rounds_of_ledgers_are_those_of_the_reference(tmp_path: Path, kind: str)
                 break
     assert len(ledgers) == compared == sum(case["rounds"] for case in cases.values()) or differing
     assert not differing, f"{len(differing)} of {len(cases)} differ: {first_few(differing.items())}"
+
+
+def test_bookies_of_a_given_ledger_without_an_entry_of_their_share(tmp_path: Path) -> None:
+    """Of E 4 and Qw 2, entries 0, 1 and 2 are on bookies 1 and 2, 2 and 3, 3 and 4; entry 3, a fragment of its own, on 8 and 5.
+
+    So bookies 6 and 7 have nothing, and know of no LAC.
+    """
+    fragments = {0: [1, 2, 3, 4], 3: [5, 6, 7, 8]}
+    stored = {1: [0], 2: [0, 1], 3: [1, 2], 4: [2], 5: [3], 8: [3]}
+    entries = {broker: {entry: entry - 1 for entry in own} for broker, own in stored.items()}
+    case = {
+        "rounds": 5,
+        "round_ms": 500,
+        "brokers": list(range(1, 9)),
+        "replicas": [5, 6, 7, 8],
+        "initial": {"state": "IN_RECOVERY", "fragments": fragments, "entries": entries, "lac": 3, "bytes": 4000},
+        "topic_config": {"ensembleSize": 4, "writeQuorumSize": 2, "ackQuorumSize": 2},
+        "workload": [{"from_round": 0, "to_round": 1, "records_per_round": 0, "max_in_flight": 1}],
+        "faults": [{"kind": "broker_crash", "broker": one, "from_round": 0, "to_round": 5} for one in (5, 8)],
+        "commands": [],
+    }
+    scenarios = run_of_cases({"given": case}, tmp_path).scenarios
+    told = {row["broker"]: (row["last_entry"], row["lac"], row["entries"]) for row in rows_of(scenarios)[1][0, 0]}
+    expected = {broker: (own[-1], own[-1] - 1, len(own)) for broker, own in stored.items()} | {6: (None, -1, 0), 7: (None, -1, 0)}
+    assert told == expected
+    ended = played(scenarios).state.bookies
+    assert entries_of(Bookie, ended)["last_entry"].tolist() == [0, 1, 2, 2, 3, NO_ENTRY, NO_ENTRY, 3]
 
 
 CUTS = (6, 17, 33, 60)

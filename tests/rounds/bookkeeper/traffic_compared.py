@@ -18,8 +18,11 @@ Rows = Mapping[tuple[int, int, int], Any]
 
 
 def in_one_size(case: Mapping[str, Any]) -> dict[str, Any]:
-    """The case with entries of BYTES each."""
-    return {**case, "workload": [{**row, "record_bytes": BYTES} for row in case["workload"]]}
+    """The case with entries of BYTES each, those of a given ledger as well."""
+    one_size = {**case, "workload": [{**row, "record_bytes": BYTES} for row in case["workload"]]}
+    if "initial" in case:
+        one_size["initial"] = {**case["initial"], "bytes": BYTES * (case["initial"]["lac"] + 1)}
+    return one_size
 
 
 def by_bucket(game: Played) -> Rows:

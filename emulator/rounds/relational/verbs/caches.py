@@ -60,7 +60,9 @@ def keep_caches_of_followers(now: Round) -> Round:
     Logs are cut, have what came, and begin later; who leads since has its epoch.
     """
     assert now.taken is not None
-    cut_after = "learned_cut_to" if now.inputs.cuts_to_hw else "CAST(null AS BIGINT)"
+    # Where the log began in between, a cut leaves nothing: also of the entry that comes to stand there.
+    learned = "IF(learned_cut_to <= learned_cut_start, -1L, learned_cut_to)"
+    cut_after = learned if now.inputs.cuts_to_hw else "CAST(null AS BIGINT)"
     changed = now.replicas.where(f"cut_to IS NOT NULL OR starts_anew OR new_log_start IS NOT NULL OR {cut_after} IS NOT NULL")
     changes = changed.select(*REPLICA, "starts_anew AS clears", "cut_to", f"{cut_after} AS cut_after", "new_log_start")
     fetched = now.taken.select(*REPLICA, "epoch", "from_offset AS start_offset")

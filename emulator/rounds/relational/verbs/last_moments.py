@@ -18,7 +18,7 @@ from emulator.rounds.relational.verbs.leading import records_of_rate, with_batch
 from emulator.rounds.relational.verbs.links import LINK, REACHES, passing
 from emulator.rounds.relational.verbs.logs import end_offset_for_epoch, last_epochs
 from emulator.rounds.relational.verbs.segments import keep_segments_closed_by_chunks
-from emulator.rounds.relational.verbs.truncating import ASKS
+from emulator.rounds.relational.verbs.truncating import ASKS, cut_at_start
 
 DRAWS = 2**20
 """Drawn numbers are below this."""
@@ -34,6 +34,7 @@ def append_last_moments(now: Round) -> Round:
     Of each batch it appends what it was brought until then, or what a follower lacks if that is more; what somebody lacks comes
     last. A follower has the first of it, as one chunk.
     """
+    now = cut_at_start(now)
     if now.inputs.deaths is None:
         return now
     now = now.with_replicas(now.replicas.settled())

@@ -29,18 +29,18 @@ def keep_segments_of_leaders(now: Round) -> Round:
         return now
     closed = [_closed(now, f"rolled_{number}") for number in range(now.inputs.batches_due)]
     changes = now.replicas.where("cut_to IS NOT NULL OR is_dropped").select(*REPLICA, "is_dropped AS clears", "cut_to")
-    return replace(now, segments=_cut(now.segments, changes, closed))
+    return replace(now, segments=cut_segments(now.segments, changes, closed))
 
 
 def segments_after_fetching(now: Round) -> Query:
     """Segments as steps 7 and 8 leave them: cut, and with what responses closed."""
     assert now.segments is not None
     changes = now.replicas.where("cut_to IS NOT NULL OR starts_anew")
-    kept = _cut(now.segments, changes.select(*REPLICA, "starts_anew AS clears", "cut_to"), [_closed_by_chunks(now)])
+    kept = cut_segments(now.segments, changes.select(*REPLICA, "starts_anew AS clears", "cut_to"), [_closed_by_chunks(now)])
     if not now.inputs.cuts_to_hw:
         return kept
     learned = now.replicas.where("learned_cut_to IS NOT NULL")
-    return _cut(kept, learned.select(*REPLICA, "false AS clears", "learned_cut_to AS cut_to"), [])
+    return cut_segments(kept, learned.select(*REPLICA, "false AS clears", "learned_cut_to AS cut_to"), [])
 
 
 def keep_segments_of_followers(now: Round) -> Round:
@@ -69,7 +69,7 @@ def _closed_by_chunks(now: Round) -> Query:
     return now.closed.join(now.replicas.where("keeps_segments").select(*REPLICA), REPLICA, "semi").select(*SEGMENT_COLUMNS)
 
 
-def _cut(segments: Query, changes: Query, closed: list[Query]) -> Query:
+def cut_segments(segments: Query, changes: Query, closed: list[Query]) -> Query:
     """The closed segments that end below cuts; the one that a cut meets is active again."""
     every = segments.join(changes, REPLICA, "left")
     kept = every.where("NOT coalesce(clears, false) AND (cut_to IS NULL OR end_offset <= cut_to)").select(*SEGMENT_COLUMNS)

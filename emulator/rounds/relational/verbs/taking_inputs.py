@@ -12,8 +12,6 @@ def take_inputs(now: Round) -> Round:
     """Power loss takes what was not flushed, disk loss everything; a clean stop writes down; who restarts follows."""
     now = forget_elr(now) if now.inputs.has_elr else now
     now = now.with_columns(cut_to="CAST(null AS BIGINT)", damaged_to="CAST(null AS BIGINT)")
-    if now.inputs.cuts_to_hw and not now.inputs.number:
-        now = cut_followers(now, "NOT leads", "restart").with_columns(cut_to="restart_cut_to")
     now = now.with_columns(damaged_from="leo")
     if now.inputs.damages:
         now = lose_records(now)

@@ -13,7 +13,7 @@ from emulator.rounds.relational.tables import REPLICA, Round
 from emulator.rounds.relational.verbs.caches import keep_caches_of_followers
 from emulator.rounds.relational.verbs.cutting import clamped, cut_columns, lost_by_cuts, write_down_cuts
 from emulator.rounds.relational.verbs.logs import batches_at, end_offset_for_epoch
-from emulator.rounds.relational.verbs.segments import segments_after_fetching
+from emulator.rounds.relational.verbs.segments import cut_segments, segments_after_fetching
 
 ASKS = "(protocol IN ('kafka-kip101', 'kafka-kip279') AND truncating)"
 ANSWER = (
@@ -84,13 +84,30 @@ def at_batches_at(now: Round, cuts: Query, offset: str) -> Query:
     return whole.drop("batch_start")
 
 
+def cut_at_start(now: Round) -> Round:
+    """kafka-high-watermark: who follows as the run begins is cut, before anything else happens in round 0."""
+    if not now.inputs.cuts_to_hw or now.inputs.number:
+        return now
+    now = cut_followers(now, "NOT leads", "restart")
+    now = now.with_replicas(now.replicas.settled())
+    cut = now.replicas.where("restart_cut_to IS NOT NULL").select(*REPLICA, "restart_cut_to AS cut_to")
+
+    def kept(entries: Query) -> Query:
+        return entries.join(cut, REPLICA, "left").where("cut_to IS NULL OR start_offset < cut_to").drop("cut_to").settled()
+
+    own_logs = None if now.own_logs is None else kept(now.own_logs)
+    segments = None if now.segments is None else cut_segments(now.segments, cut.with_columns(clears="false"), []).settled()
+    return replace(now, leader_epochs=kept(now.leader_epochs), own_logs=own_logs, segments=segments)
+
+
 def cut_learned(now: Round) -> Round:
     """Step 8 of kafka-high-watermark: who follows another leader, or in another epoch, from now on is cut."""
     if not now.inputs.cuts_to_hw:
         return now
+    nothing = dict.fromkeys(("learned_cut_to", "learned_cut_start"), "CAST(null AS BIGINT)")
     if now.inputs.is_calm:
-        return now.with_columns(learned_cut_to="CAST(null AS BIGINT)", learned_cut_from="leo", learned_cut_epoch="believed_epoch")
-    before = now.with_columns(learned_cut_to="CAST(null AS BIGINT)")
+        return now.with_columns(**nothing, learned_cut_from="leo", learned_cut_epoch="believed_epoch")
+    before = now.with_columns(**nothing)
     before = before.with_replicas(before.replicas.settled())
     after = keep_caches_of_followers(before)
     own_logs = None if after.own_logs is None else after.own_logs.settled()
@@ -104,10 +121,11 @@ def cut_learned(now: Round) -> Round:
 def cut_followers(now: Round, when: str, name: str) -> Round:
     """kafka-high-watermark: the logs of those of whom this is so (SQL) are cut at their high watermarks, whole batches.
 
-    `name`: what the columns begin with that tell of it: NAME_cut_to (null: no cut), NAME_cut_from, NAME_cut_epoch.
+    `name`: what the columns begin with that tell of it: NAME_cut_to (null: no cut), NAME_cut_from, NAME_cut_epoch, and where the
+    log began, NAME_cut_start.
     """
     if not (now.inputs.restarts or not now.inputs.number or name == "learned"):
-        nothing = dict.fromkeys((f"{name}_cut_to", f"{name}_cut_from"), "CAST(null AS BIGINT)")
+        nothing = dict.fromkeys((f"{name}_cut_to", f"{name}_cut_from", f"{name}_cut_start"), "CAST(null AS BIGINT)")
         return now.with_columns(**nothing, **{f"{name}_cut_epoch": "believed_epoch"})
     now = now.with_columns(cuts=f"protocol = 'kafka-high-watermark' AND position IS NOT NULL AND ({when})")
     now = now.with_replicas(now.replicas.settled())
@@ -118,6 +136,7 @@ def cut_followers(now: Round, when: str, name: str) -> Round:
     replicas = now.replicas.drop("cut_now", *lost.columns[2:]).join(cuts.select(*REPLICA, "cut_now"), REPLICA, "left")
     now = now.with_replicas(replicas.join(lost, REPLICA, "left")).with_columns(
         **{f"{name}_cut_to": "cut_now", f"{name}_cut_from": "leo", f"{name}_cut_epoch": "believed_epoch"},
+        **{f"{name}_cut_start": "log_start"},
         **cut_columns(now, "cut_now"),
     )
     now = now.with_columns(hw=f"IF(cut_now IS NULL, hw, {clamped('hw')})")

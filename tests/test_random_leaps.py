@@ -1,4 +1,5 @@
-"""Random scenarios, eventful ones and drawn out ones, by leaps and by plain rounds: every row of every table is equal.
+"""Random scenarios, eventful ones and drawn out ones, by leaps and by plain rounds: every row of every table is equal, and tables
+add up (table_identities.py).
 
 Each case is a scenario of its own: a partition on brokers that no other has, with its own workload, faults and commands; those
 of tiered storage have their own store and settings as well, and half of them groups that read, segments and what is left on disks
@@ -16,11 +17,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator.scenario import Run
-from tests.engine_helpers import run_of
+from tests.engine_helpers import read_table, run_of
 from tests.reference.random_scenarios import random_batch, to_toml
 from tests.reference.stretched import stretched
 from tests.reference.tiered.schedules import schedule
 from tests.rounds.kafka.test_tier_leaps import drawn_out
+from tests.table_identities import violated
 from tests.test_consumers_differential import as_run as as_read_run
 from tests.test_consumers_differential import case_of
 from tests.test_leaps import differing, tables
@@ -70,7 +72,11 @@ Cases = Callable[[Path, int | None], Run]
 
 @pytest.mark.parametrize("fuzzed", FUZZED or [None])
 @pytest.mark.parametrize("cases", [_batches, _tiered])
-def test_leaps_equal_plain_rounds(spark: SparkSession, tmp_path: Path, cases: Cases, fuzzed: int | None) -> None:
+def test_leaps_equal_plain_rounds_and_tables_add_up(
+    spark: SparkSession, tmp_path: Path, cases: Cases, fuzzed: int | None
+) -> None:
     run = cases(tmp_path, fuzzed)
     plain = tables(spark, run, tmp_path / "plain", mode="plain")
     assert not differing(plain, tables(spark, run, tmp_path / "leap", mode="leap"))
+    found = violated({name: read_table(tmp_path / "leap" / name) for name in plain})
+    assert not found, found[:5]

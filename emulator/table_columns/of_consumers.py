@@ -45,7 +45,7 @@ CONSUMERS_TABLES: dict[str, tuple[Column, ...]] = {
         Column(
             "waited_rounds",
             "map<string,bigint>",
-            "rounds in which there was something and it got nothing, by cause",
+            "rounds in which there was something and it got nothing, or it could not start, by cause",
         ),
         Column("stopped", TEXT, "cause for which it gave up; null: it did not", True),
     ),

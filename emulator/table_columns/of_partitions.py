@@ -66,7 +66,7 @@ PARTITIONS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("replicated_bytes", LONG, "bytes that followers fetched"),
         Column("local_deleted_bytes", LONG, "bytes that retention took from local disks, summed over replicas"),
         Column("remote_copy_requests", LONG, "attempts to copy a segment to remote storage"),
-        Column("remote_copy_bytes", LONG, "bytes that went there, those of attempts that were given up included"),
+        Column("remote_copy_bytes", LONG, "bytes that went there by attempts that finished or were given up"),
         Column(
             "remote_copied_again_bytes",
             LONG,

@@ -76,7 +76,7 @@ ROUNDS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("bytes_downloaded", LONG, "bytes read from remote storage for consumers in the bucket, indexes included"),
         Column("bytes_waiting", LONG, "bytes that producers could not send the broker yet at the end of the bucket"),
         Column("bytes_expired", LONG, "bytes that producers gave up in the bucket: they had waited for delivery.timeout.ms"),
-        Column("leader_count", INT, "partitions led at the end of the bucket; 0: a bookie"),
+        Column("leader_count", INT, "partitions it runs for as the controller's leader at the end of the bucket; 0: a bookie"),
         Column(
             "follower_count",
             INT,

@@ -179,11 +179,13 @@ def begin_leading(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[
     """
     before, is_kept = part.client_leader, goes_on_leading(part, replicas)
     cause = cause_of_leader(part, replicas)
-    if is_unclean:
+    gives_up = is_unclean | part.isr_is_forced
+    part.isr_is_forced = 0
+    if gives_up:
         part.committed_before = 0
     elif before != NOBODY:
         part.committed_before = max(part.committed_before, part.leader_hw)
-    begin_leadership(lists, inputs, part, replicas, part.leader, cause, is_unclean, part.epoch)
+    begin_leadership(lists, inputs, part, replicas, part.leader, cause, gives_up, part.epoch)
     part.client_leader = part.leader
     part.client_epoch = part.epoch
     part.known_isr = part.isr

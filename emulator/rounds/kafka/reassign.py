@@ -112,14 +112,15 @@ def cancel_reassignment(
 ) -> int:
     """Who was added goes, who was to be removed stays. Returns 1 for an unclean election.
 
-    If none of those who stay is in the ISR it needs unclean elections; the first of them is the ISR then.
+    If none of those who stay is in the ISR it needs unclean elections; the first of them is the ISR then
+    (PartitionReassignmentRevert), and gives up what it lacks whenever it leads.
     """
     kept = part.assigned & ~part.adding
     isr = part.isr & kept
     if part.target == 0 or (isr == 0 and not settings.unclean_election):
         return 0
-    is_unclean = isr == 0
-    if is_unclean:
+    is_forced = isr == 0
+    if is_forced:
         isr = 1 << first_in_order(part.order, kept)
     leader, is_anybody = part.leader, False
     if not has(isr & part.unfenced, leader):
@@ -129,7 +130,8 @@ def cancel_reassignment(
             is_anybody = leader != NOBODY
             if is_anybody:
                 isr = 1 << leader
-    is_unclean = leader not in (NOBODY, part.leader) and (is_unclean or is_anybody)
+    is_unclean = leader not in (NOBODY, part.leader) and (is_forced or is_anybody)
+    part.isr_is_forced = 1 if is_forced and leader == NOBODY else 0
     part.target = order_within(part.order, kept)
     kind = UNCLEAN_ELECTION if is_unclean else ELECTION
     keep_replicas(lists, inputs, part, replicas, settings, has_elr, kept, isr, leader, kind)

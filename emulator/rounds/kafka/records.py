@@ -171,6 +171,7 @@ class Partition(Record):
     lead_round: int = compared("round of T's election, BEFORE_THE_RUN")
     lead_cause: int = compared("fault behind it")
     lead_unclean: int = compared("1: it was elected uncleanly")
+    isr_is_forced: int = compared("1: a cancelled reassignment left nobody of the ISR, and made it the first replica, away")
     lead_runs: int = compared("1: it ran when it was elected")
     lead_log_start: int = compared("its log start then")
     lead_acked_before: int = compared("up to there the initial log was acknowledged")

@@ -35,6 +35,7 @@ def both(folder: Path, commands: Sequence[Any], faults: Sequence[Any] = (), **to
     game = played(scenarios_of(to_toml(batch), folder).scenarios)
     result = simulate(cases_of(batch)[0])
     assert differences(result, game, 0, all_known(game)) == []
+    assert not len(game.told.violations)
     return result
 
 
@@ -106,6 +107,20 @@ def test_cancelling_may_need_an_unclean_election(tmp_path: Path, allowed: bool) 
     )
     assert [(e.round, e.broker) for e in result.events if e.kind == "unclean_election"] == ([(18, 1)] if allowed else [])
     assert (4 in brokers(result)) is not allowed
+
+
+def test_whom_a_cancelled_one_makes_the_isr_gives_up_what_it_lacks(tmp_path: Path) -> None:
+    """4, elected uncleanly as it is added, writes in rounds 15 and 16. Then 1 is the ISR, and is back in round 20: no invariant
+    misses the 10 records of 4 (PartitionReassignmentRevert: unclean).
+    """
+    down = [{"kind": "broker_crash", "broker": broker, "from_round": 8, "to_round": 20} for broker in (1, 2, 3)]
+    faults = [*down, {"kind": "broker_crash", "broker": 4, "from_round": 17}]
+    unclean = {"unclean.leader.election.enable": True}
+    result = both(tmp_path, [to(14, 1, 2, 3, 4), cancel(18)], faults, **unclean)
+    assert [(e.kind, e.round, e.broker) for e in result.events if "election" in e.kind] == [
+        ("unclean_election", 15, 4), ("election", 20, 1),
+    ]  # fmt: skip
+    assert result.outcomes["acked_lost"] == 10
 
 
 def test_a_leader_that_goes_without_an_heir_is_missed_at_the_next_election(tmp_path: Path) -> None:

@@ -35,18 +35,29 @@ LONGEST_STRETCH = 5
 
 def _batches(folder: Path, fuzzed: int | None) -> Run:
     """A scenario for each batch: half with eligible leader replicas, half with late news, a third with periods that rounds do not
-    divide, stretched in different ways."""
+    divide, some with several fetches a round, last moments, reassignments, racks cut off; stretched in different ways."""
     if fuzzed is None:
         batches = {
             "eventful": random_batch(5, 50),
-            "drawn_out": stretched(random_batch(11, 20, elr=True, late_news=True), 3),
-            "uneven": stretched(random_batch(44, 30, uneven=True), 4),
+            "drawn_out": stretched(random_batch(11, 20, elr=True, late_news=True, moments=True, reassigned=True), 3),
+            "uneven": stretched(random_batch(44, 30, uneven=True, fetching=True, seldom=True), 4),
         }
     else:
         seeds = range(5000 + fuzzed * BATCHES, 5000 + (fuzzed + 1) * BATCHES)
         batches = {
             f"seed-{seed}": stretched(
-                random_batch(seed, CASES, elr=seed % 2 == 1, late_news=seed % 4 > 1, uneven=seed % 3 == 2),
+                random_batch(
+                    seed,
+                    CASES,
+                    elr=seed % 2 == 1,
+                    late_news=seed % 4 > 1,
+                    fetching=seed % 5 < 2,
+                    moments=seed % 7 < 3,
+                    reassigned=seed % 5 > 2,
+                    uneven=seed % 3 == 2,
+                    cut_racks=seed % 7 > 4,
+                    seldom=seed % 8 > 5,
+                ),
                 1 + seed % LONGEST_STRETCH,
             )
             for seed in seeds

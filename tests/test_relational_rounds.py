@@ -25,9 +25,9 @@ from tests import test_retention as retention
 from tests.engine_helpers import Row, emulate, of_scenario, read_table, run_of
 from tests.reference import kafka
 from tests.reference.fetching import FETCHING
+from tests.reference.random_layers import retained_batch, with_rates
 from tests.reference.random_scenarios import cases_of, moved_once_a_round, random_batch, to_toml
 from tests.reference.tiered.simulate import simulate as simulate_with_segments
-from tests.rounds.kafka.test_rates import with_rates
 from tests.test_differential import VARIANTS, assert_like_reference, by_topic, differences, first_few
 
 CASES, FUZZED_CASES, FETCHED_CASES = 100, 300, 50
@@ -163,7 +163,7 @@ def test_relational_rounds_equal_reference(
 ) -> None:
     """The suite's run has several fetches a round, last moments and rates in scenarios of their own."""
     today = batches(seed, cases, rounds)
-    kept = moved_once_a_round(retention.retained_batch(seed + 2, cases, uneven=seed % 2 == 0))
+    kept = moved_once_a_round(retained_batch(seed + 2, cases, uneven=seed % 2 == 0))
     older = relational_batch(seed + OF_GENERATIONS, cases, moments=seed != OF_SUITE)
     if rounds is not None:
         kept, older = cut_short(kept, rounds), cut_short(older, rounds)

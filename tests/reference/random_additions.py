@@ -219,6 +219,51 @@ def with_moments(rng: random.Random, faults: Iterable[Mapping[str, Any]]) -> lis
     return found
 
 
+def with_seldom(rng: random.Random, cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """The cluster with sessions in ms, with configs that change for every broker, and with news that nobody hears."""
+    rounds, round_ms = cluster["rounds"], cluster["round_ms"]
+    config, faults = dict(cluster["config"]), list(cluster["faults"])
+    if rng.random() < 0.5:
+        config["broker.session.timeout.ms"] = (cluster["session_timeout_rounds"] - 1) * round_ms + rng.randint(1, round_ms)
+    choices: dict[str, tuple[Any, ...]] = {
+        "min.insync.replicas": (1, 2, 3),
+        "unclean.leader.election.enable": (False, True),
+        "segment.bytes": (300, 5000),
+        "flush.messages": (1, 20),
+        "replica.lag.time.max.ms": (2 * round_ms, 7 * round_ms),
+        "replica.high.watermark.checkpoint.interval.ms": (round_ms, 4 * round_ms),
+        "replica.fetch.max.bytes": (1, 700, 20_000),
+        "replica.fetch.response.max.bytes": (1, 900, 20_000),
+        "replica.fetch.wait.max.ms": (0, 500),
+    }
+    commands = []
+    for key in rng.sample(sorted(choices), rng.choice((1, 2, 4))):
+        round_, value = rng.randrange(rounds), rng.choice(choices[key])
+        commands.append({"round": round_, "kind": "alter_config", "config": {key: value}, "every_broker": True})
+    if rng.random() < 0.3:
+        faults.append({"kind": "stale_metadata", **random_interval(rng, rounds, 6)})
+    return {**cluster, "config": config, "faults": faults, "commands": commands}
+
+
+def case_with_seldom(rng: random.Random, case: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """The case with slow links to everybody, news that no broker hears, and brokers that want small responses."""
+    replicas, rounds = case["replicas"], cluster["rounds"]
+    faults, commands = list(case["faults"]), list(case["commands"])
+    for _ in range(rng.choice((0, 1, 2))):
+        fault: dict[str, Any] = {"kind": "slow_link", "broker": rng.choice(replicas), "bytes_per_second": rng.choice((100, 2000))}
+        direction = rng.choice((None, "both", "in", "out"))
+        faults.append({**fault, **({} if direction is None else {"direction": direction}), **random_interval(rng, rounds, 15)})
+    if rng.random() < 0.4:
+        lag = {} if rng.random() < 0.5 else {"lag_rounds": rng.randint(0, 5)}
+        faults.append({"kind": "stale_metadata", "topic": case["topic"], **lag, **random_interval(rng, rounds, 6)})
+    for _ in range(rng.choice((0, 0, 1, 2))):
+        config = {"replica.fetch.response.max.bytes": rng.choice((1, 300, 3000))}
+        commands.append(
+            {"round": rng.randrange(rounds), "kind": "alter_config", "broker": rng.choice(replicas), "config": config}
+        )
+    return {**case, "faults": faults, "commands": commands}
+
+
 def random_interval(rng: random.Random, rounds: int, longest: int) -> dict[str, int]:
     """From some round on, for some rounds."""
     from_round = rng.randrange(rounds)

@@ -5,9 +5,10 @@ brokers 10 * i + 1 to 10 * i + 9. `cases_of` gives the reference its cases, `to_
 file. All numbers are such that bytes per round and periods in rounds are whole.
 
 With `elr` eligible leader replicas are on, with `late_news` stale_metadata faults let through old news, with `fetching` a
-round holds several fetches, or as many as fit, and with `moments` brokers die at some moment of a round; with `uneven` rounds
-divide no period, only bytes per round are rounded down; with `cut_racks` racks are cut off, in which most cases have two
-replicas or more. All lay something over the cases that a seed gives without them.
+round holds several fetches, or as many as fit, and with `moments` brokers die at some moment of a round; with `uneven`
+rounds divide no period, only bytes per round are rounded down; with `cut_racks` racks are cut off, in which most cases have
+two replicas or more; with `seldom` faults and settings are given in ways that they seldom are. All lay something over the
+cases that a seed gives without them.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from .random_additions import (
     case_with_moments,
     case_with_rack_mates,
     case_with_reassignments,
+    case_with_seldom,
     random_interval,
     with_cut_racks,
     with_elr,
     with_fetching,
     with_moments,
+    with_seldom,
 )
 from .random_logs import random_initial
 from .scenario_toml import BROKERS_PER_CASE, RACKS, to_toml
@@ -62,6 +65,7 @@ def random_batch(
     reassigned: bool = False,
     uneven: bool = False,
     cut_racks: bool = False,
+    seldom: bool = False,
 ) -> dict[str, Any]:
     """A cluster and `n` cases on it: {"seed", "cluster": ..., "cases": [...]}."""
     cluster = random_cluster(seed)
@@ -85,6 +89,9 @@ def random_batch(
         cases = [case_with_reassignments(random.Random(f"moves/{seed}/{i}"), case, cluster) for i, case in enumerate(cases)]
     if uneven:
         cluster = {**cluster, "round_ms": random.Random(f"uneven/{seed}").choice(UNEVEN_ROUND_MS)}
+    if seldom:
+        cluster = with_seldom(random.Random(f"seldom/{seed}"), cluster)
+        cases = [case_with_seldom(random.Random(f"seldom/{seed}/{i}"), case, cluster) for i, case in enumerate(cases)]
     return {"seed": seed, "cluster": cluster, "cases": cases}
 
 
@@ -150,12 +157,21 @@ def cases_of(batch: Mapping[str, Any]) -> list[dict[str, Any]]:
             "topic_config": case["topic_config"],
             "replicas": case["replicas"],
             "workload": case["workload"],
-            "faults": cluster["faults"] + case["faults"],
+            "faults": _of_each_broker(cluster["faults"] + case["faults"], case["brokers"]),
             "all_faults": every_fault,
-            "commands": case["commands"],
+            "commands": [*case["commands"], *cluster.get("commands", ())],
             "initial": case["initial"],
         }
         for number, case in enumerate(batch["cases"])
+    ]
+
+
+def _of_each_broker(faults: list[dict[str, Any]], brokers: list[int]) -> list[dict[str, Any]]:
+    """The faults, a stale_metadata without a broker as one of each."""
+    return [
+        {**fault, "broker": broker} if fault["kind"] == "stale_metadata" else fault
+        for fault in faults
+        for broker in (brokers if fault["kind"] == "stale_metadata" and "broker" not in fault else [fault.get("broker")])
     ]
 
 

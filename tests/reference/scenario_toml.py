@@ -8,6 +8,8 @@ from typing import Any
 
 BROKERS_PER_CASE = 10
 RACKS = 3
+SESSION = "broker.session.timeout.ms"
+"""Where the cluster's config has it, it says how long sessions are, not `session_timeout_rounds`."""
 
 
 def to_toml(batch: Mapping[str, Any]) -> str:
@@ -23,7 +25,7 @@ def to_toml(batch: Mapping[str, Any]) -> str:
         "[cluster]",
         f"brokers = {BROKERS_PER_CASE * len(cases)}",
         f"racks = {RACKS}",
-        f"session_timeout_rounds = {cluster['session_timeout_rounds']}",
+        *([] if SESSION in cluster["config"] else [f"session_timeout_rounds = {cluster['session_timeout_rounds']}"]),
         f"config = {value(cluster['config'])}",
         *fetching(cluster),
     ]
@@ -33,6 +35,8 @@ def to_toml(batch: Mapping[str, Any]) -> str:
         lines += table("faults", fault)
     for case in cases:
         lines += _case_tables(case)
+    for command in cluster.get("commands", ()):
+        lines += table("commands", {key: given for key, given in command.items() if key != "every_broker"})
     return "\n".join(lines) + "\n"
 
 

@@ -14,8 +14,8 @@ from emulator.rounds.kafka import constants as kc
 from emulator.scenario import Scenario, load_run
 from tests.inputs.naive_worlds import world_at
 from tests.inputs.one_by_one import OneScenario
+from tests.reference.random_layers import retained_batch
 from tests.reference.random_scenarios import random_batch, to_toml
-from tests.test_retention import retained_batch
 
 from .as_before import Told, assert_plain
 from .start_by_rows import start_by_rows

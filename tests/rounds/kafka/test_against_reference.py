@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from tests.reference.kafka import simulate
+from tests.reference.random_layers import layered_batch
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml
 from tests.reference.rules import MUTANTS, checked_once
+from tests.reference.tiered.simulate import simulate as simulate_with_segments
 from tests.rounds.kafka.compared import all_known, differences, played, scenarios_of, with_protocol
 
+SEGMENT_COLUMNS, SEGMENT_KINDS = ("local_segments", "local_bytes"), ("segment_roll", "local_delete", "topic_deleted")
 VARIANTS = ("kafka-high-watermark", "kafka-kip101", "kafka-kip279")
 NOT_OF_KAFKA = {
     # T removes a follower and has it join again before the controller took either: Kafka has one request in flight.
@@ -24,16 +27,30 @@ NOT_OF_KAFKA = {
 OTHER_NAMES = {"hw-below-min-isr": "high-watermark-below-min-isr"}
 
 
-def assert_equal(folder: Path, batch: Mapping[str, Any], protocol: str = "kafka", given: Mapping[str, Any] | None = None) -> None:
-    """All cases of a batch; `given` goes into each case of the reference."""
+def assert_equal(
+    folder: Path,
+    batch: Mapping[str, Any],
+    protocol: str = "kafka",
+    given: Mapping[str, Any] | None = None,
+    has_segments: bool = False,
+) -> None:
+    """All cases of a batch, their segments as well where the reference `has_segments`; `given` goes into each of its cases.
+
+    Kafka as it is breaks no invariant, but in cases that begin with logs which break it.
+    """
     run = scenarios_of(to_toml(batch), folder)
     if protocol != "kafka":
         run = with_protocol(run, protocol)
     game = played(run.scenarios)
     known = all_known(game)
     differing = {}
+    begin_otherwise = [place for place, case in enumerate(batch["cases"]) if case["initial"] is not None]
+    assert protocol != "kafka" or set(game.told.violations["partition"].tolist()) <= set(begin_otherwise)
+    states = ("fetch_state",) if protocol in VARIANTS else ()
+    columns, kinds = (SEGMENT_COLUMNS, SEGMENT_KINDS) if has_segments else (states, ())
+    simulated = simulate_with_segments if has_segments else simulate
     for place, case in enumerate(cases_of(batch)):
-        found = differences(simulate({**case, **(given or {})}), game, place, known)
+        found = differences(simulated({**case, **(given or {})}), game, place, known, columns, kinds)
         known_of = NOT_OF_KAFKA.get((protocol.removeprefix("kafka-mutant-"), place), ())
         found = [difference for difference in found if difference[0] not in known_of]
         if found:
@@ -87,6 +104,25 @@ def test_several_fetches_a_round_and_last_moments(tmp_path: Path, seed: int) -> 
 @pytest.mark.parametrize(("seed", "protocol"), list(zip((14, 15, 16), VARIANTS, strict=True)))
 def test_several_fetches_and_last_moments_of_older_generations(tmp_path: Path, seed: int, protocol: str) -> None:
     assert_equal(tmp_path, random_batch(seed, 50, fetching=True, moments=True), protocol, {"protocol": protocol})
+
+
+@pytest.mark.parametrize(
+    ("seed", "protocol", "layers"),
+    [
+        (81, "kafka", ("elr", "fetching", "moments", "reassigned", "uneven", "seldom", "limits", "rates")),
+        (
+            136,
+            "kafka",
+            ("elr", "late_news", "reassigned", "uneven", "cut_racks", "limits", "retained"),
+        ),  # log starts, power losses
+        (82, "kafka", ("fetching", "moments", "reassigned", "cut_racks", "seldom", "retained", "deleted", "rates")),
+        (105, "kafka-high-watermark", ("late_news", "reassigned", "uneven", "rates")),  # cut by who was elected already
+        (83, "kafka-kip279", ("late_news", "fetching", "moments", "reassigned", "seldom", "limits", "rates")),
+    ],
+)
+def test_layers_upon_layers(tmp_path: Path, seed: int, protocol: str, layers: tuple[str, ...]) -> None:
+    given = {} if protocol == "kafka" else {"protocol": protocol}
+    assert_equal(tmp_path, layered_batch(seed, 30, *layers), protocol, given, "retained" in layers)
 
 
 @pytest.mark.parametrize("seed", [5, 6, 7])

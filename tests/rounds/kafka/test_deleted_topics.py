@@ -4,30 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from tests.reference.random_layers import layered_batch
 from tests.reference.random_scenarios import cases_of, to_toml
 from tests.reference.tiered.simulate import simulate
 from tests.rounds.kafka.compared import all_known, differences, played, scenarios_of
 from tests.rounds.kafka.test_leaps import LONGER
 from tests.rounds.kafka.test_leaps import differences as that_differ
-from tests.test_retention import retained_batch
 
 COLUMNS, KINDS = ("local_segments", "local_bytes"), ("segment_roll", "local_delete", "topic_deleted")
 
 
-def deleted_batch(seed: int, cases: int) -> dict[str, Any]:
-    """A random batch two of three topics of which go, each in another round."""
-    batch = retained_batch(seed, cases)
-    rounds = batch["cluster"]["rounds"]
-    for at, case in enumerate(batch["cases"]):
-        if at % 3:
-            case["commands"] = [*case["commands"], {"round": 1 + 7 * at % (rounds - 1), "kind": "delete_topic"}]
-    return batch
-
-
 def test_deleted_topics(tmp_path: Path) -> None:
-    batch = deleted_batch(3, 60)
+    batch = layered_batch(3, 60, "retained", "deleted")
     game = played(scenarios_of(to_toml(batch), tmp_path).scenarios)
     known, differing = all_known(game), {}
     for place, case in enumerate(cases_of(batch)):
@@ -39,7 +28,7 @@ def test_deleted_topics(tmp_path: Path) -> None:
 
 
 def test_leaps_go_over_what_is_left(tmp_path: Path) -> None:
-    run = scenarios_of(to_toml(deleted_batch(4, 60)), tmp_path)
+    run = scenarios_of(to_toml(layered_batch(4, 60, "retained", "deleted")), tmp_path)
     longer = [replace(scenario, rounds=scenario.rounds * LONGER) for scenario in run.scenarios]
     plain, leapt = played(longer, traced=False, leaps=False), played(longer, traced=False, leaps=True)
     assert that_differ(plain, leapt)[:5] == []

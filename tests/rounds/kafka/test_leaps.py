@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from emulator.rounds.kafka.records import Partition, Replica
-from emulator.rounds.records import CONSTANT, SCRATCH, fields_of
+from emulator.rounds.kafka.state import LIST_RECORDS
+from emulator.rounds.records import CONSTANT, SCRATCH, fields_of, words_of
+from tests.reference.random_layers import layered_batch
 from tests.reference.random_scenarios import random_batch, to_toml
+from tests.reference.stretched import stretched
 from tests.rounds.kafka.compared import Played, events_of, played, scenarios_of, with_protocol
 
 LONGER = 20
@@ -22,7 +25,7 @@ def fields(record: type) -> list[str]:
 
 
 def differences(plain: Played, leapt: Played) -> list[object]:
-    """Fields, events and traffic that differ."""
+    """Fields, entries of lists, events, traffic and violations that differ."""
     found: list[object] = []
     for record, of in ((Partition, "partitions"), (Replica, "replicas")):
         for name in fields(record):
@@ -36,6 +39,14 @@ def differences(plain: Played, leapt: Played) -> list[object]:
     for name in plain.told.traffic.dtype.names:
         if (plain.told.traffic[name] != leapt.told.traffic[name]).any():
             found.append(("traffic", name))
+    for lists in LIST_RECORDS:
+        left, right = getattr(plain.state, lists), getattr(leapt.state, lists)
+        if (left.offsets != right.offsets).any():
+            found.append((lists, "offsets", int(np.flatnonzero(left.offsets != right.offsets)[0])))
+        elif (left.words != right.words).any():
+            found.append((lists, "words", [int(at) for at in np.argwhere(left.words != right.words)[0]]))
+    if not np.array_equal(words_of(plain.told.violations), words_of(leapt.told.violations)):
+        found.append(("violations",))
     return found
 
 
@@ -62,6 +73,23 @@ def test_leaps_change_nothing(
         plain, leapt = played(scenarios, traced=False, leaps=False), played(scenarios, traced=False, leaps=True)
         assert differences(plain, leapt)[:5] == []
     assert leapt.state.partitions["played"].sum() < plain.state.partitions["played"].sum() / 4
+
+
+@pytest.mark.parametrize(
+    ("seed", "protocol", "layers"),
+    [
+        (71, "kafka", ("elr", "late_news", "fetching", "moments", "reassigned", "rates")),
+        (72, "kafka", ("fetching", "reassigned", "cut_racks", "seldom", "limits", "retained", "deleted", "rates")),
+        (73, "kafka-kip101", ("late_news", "fetching", "moments", "reassigned", "uneven", "limits", "retained")),
+    ],
+)
+def test_leaps_over_layers_change_nothing(tmp_path: Path, seed: int, protocol: str, layers: tuple[str, ...]) -> None:
+    """Several fetches a round, deaths within one, reassignments, rates: what a cluster by default has, drawn apart."""
+    batch = stretched(layered_batch(seed, 40, *layers), 20)
+    scenarios = with_protocol(scenarios_of(to_toml(batch), tmp_path), protocol).scenarios
+    plain, leapt = played(scenarios, traced=False, leaps=False), played(scenarios, traced=False, leaps=True)
+    assert differences(plain, leapt)[:5] == []
+    assert leapt.state.partitions["played"].sum() * 4 < plain.state.partitions["played"].sum() * 3
 
 
 CAUGHT_UP_APART = """

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,10 +13,9 @@ from emulator.inputs.arrays import prepare, read_block
 from emulator.rounds.relational.inputs.refusals import lacking
 from emulator.scenario import Run, rates
 from tests.reference.kafka import simulate
-from tests.reference.random_scenarios import cases_of, random_batch, to_toml
+from tests.reference.random_layers import layered_batch
+from tests.reference.random_scenarios import cases_of, to_toml
 from tests.rounds.kafka.compared import all_known, differences, events_of, outcomes_of, played, scenarios_of
-
-RATES = (0.001, 0.05, 0.3, 0.7, 1.0, 1.9, 2.5, 3.333333, 7, 12.25)
 
 FILE = """
 rounds = {rounds}
@@ -50,17 +46,6 @@ def due_of(run: Run) -> list[int]:
         pattern = int(inputs.workload[span].pattern)
         due.append(int(inputs.patterns[pattern].records) if pattern >= 0 else 0)
     return due
-
-
-def with_rates(batch: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
-    """The batch with rates in seconds in most rows of its workloads."""
-    rng = random.Random(seed)
-    for case in batch["cases"]:
-        for row in case["workload"]:
-            if rng.random() < 0.7:
-                del row["records_per_round"]
-                row["records_per_second"] = rng.choice(RATES)
-    return batch
 
 
 def test_sums_are_exact(tmp_path: Path) -> None:
@@ -125,7 +110,7 @@ def test_one_batch_a_round(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", [3, 4])
 def test_against_the_reference(tmp_path: Path, seed: int) -> None:
-    batch = with_rates(random_batch(seed, 60), seed)
+    batch = layered_batch(seed, 60, "rates")
     run = scenarios_of(to_toml(batch), tmp_path)
     game = played(run.scenarios)
     known, differing = all_known(game), {}
@@ -137,7 +122,7 @@ def test_against_the_reference(tmp_path: Path, seed: int) -> None:
 
 
 def test_leaps_come_to_the_same(tmp_path: Path) -> None:
-    batch = with_rates(random_batch(5, 60), 5)
+    batch = layered_batch(5, 60, "rates")
     run = scenarios_of(to_toml(batch), tmp_path)
     plain, leapt = played(run.scenarios), played(run.scenarios, traced=False, leaps=True)
     assert events_of(plain) == events_of(leapt)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from emulator.rounds.relational.inputs.refusals import lacking
 from tests.reference.kafka import simulate
-from tests.reference.random_scenarios import cases_of, random_batch, to_toml
+from tests.reference.random_layers import layered_batch
+from tests.reference.random_scenarios import cases_of, to_toml
 from tests.rounds.kafka.compared import all_known, differences, events_of, outcomes_of, played, scenarios_of
 
 FILE = """
@@ -35,16 +33,6 @@ topic = "t"
 records_per_round = 1
 record_bytes = 100
 """
-
-
-def with_limits(batch: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
-    """The batch with a limit in most topics: of sizes that its records have, some of them above it."""
-    rng = random.Random(seed)
-    for case in batch["cases"]:
-        if rng.random() < 0.8:
-            case["topic_config"]["max.message.bytes"] = rng.choice((0, 9, 100, 332, 500))
-    batch["cluster"]["config"]["max.message.bytes"] = 999
-    return batch
 
 
 @pytest.mark.parametrize(
@@ -85,7 +73,7 @@ def test_relational_rounds_refuse_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", [6, 7])
 def test_against_the_reference(tmp_path: Path, seed: int) -> None:
-    batch = with_limits(random_batch(seed, 60), seed)
+    batch = layered_batch(seed, 60, "limits")
     game = played(scenarios_of(to_toml(batch), tmp_path).scenarios)
     known, differing = all_known(game), {}
     for place, case in enumerate(cases_of(batch)):

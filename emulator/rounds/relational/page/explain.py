@@ -28,7 +28,11 @@ SENTENCES = {
     "tell": (2, "T is *ready* (knows that it leads) at once unless `untold`"),
     "append": (3, "T appends if running, ready and not `clients_cut`."),
     "delete_records": (3, "log start := offset when log start < offset <= hw; else nothing."),
-    "remember_logs": (0, "what the log of the leader before held and the new one's does not."),
+    "remember_logs": (
+        0,
+        "what the log of the leader before held (and lost since by damage or cuts, or with its replica by a reassignment) "
+        "and the new one's does not.",
+    ),
     "keep_batches": (3, "Batches of the workload rows in force, in file order."),
     "keep_caches_of_leaders": (3, "When it becomes ready it takes (T_epoch, leo) into its cache."),
     "keep_epochs_of_appends": (3, "a new leader does not put its epoch into its cache; the entry comes with its first append."),

@@ -255,6 +255,7 @@ def _cancel_reassignment(partition: Partition) -> None:
     if dropped or leader != controller.leader:
         _lead_by(partition, leader, kind)
     partition.coverage["reassign_cancelled"] += 1
+    partition.coverage["reassign_cancelled_uncleanly"] += forced
 
 
 def _keep_replicas(partition: Partition, staying: list[int], isr: set[int]) -> None:

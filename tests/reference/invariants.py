@@ -240,7 +240,8 @@ def _no_acked_record_lost(watch: Watch) -> Iterator[str]:
     That is what the HW of the leader who appended it passed; that this takes min.insync.replicas is the protocol's part.
     """
     leader = watch.partition.client_leader
-    clean = watch.partition.ledger.counts["unclean_elections"] == 0
+    forced = watch.partition.coverage["reassign_cancelled_uncleanly"]  # as an unclean election (PartitionReassignmentRevert)
+    clean = watch.partition.ledger.counts["unclean_elections"] + forced == 0
     if leader is not None and clean and leader.broker not in watch.damaged:
         yield from _lost(leader, watch.acked)
 

@@ -131,7 +131,6 @@ def cancel_reassignment(
             if is_anybody:
                 isr = 1 << leader
     is_unclean = leader not in (NOBODY, part.leader) and (is_forced or is_anybody)
-    part.isr_is_forced = 1 if is_forced and leader == NOBODY else 0
     part.target = order_within(part.order, kept)
     kind = UNCLEAN_ELECTION if is_unclean else ELECTION
     keep_replicas(lists, inputs, part, replicas, settings, has_elr, kept, isr, leader, kind)
@@ -140,6 +139,8 @@ def cancel_reassignment(
     if leader != NOBODY and settings.recovery == NO_STRATEGY:
         part.last_known_elr = 0
     part.unclean_elections += is_unclean
+    if is_forced and leader == NOBODY:
+        part.isr_is_forced = 1
     return int(is_unclean)
 
 

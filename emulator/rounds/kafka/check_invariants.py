@@ -105,11 +105,11 @@ def broken_of_replica(part: Partition, replicas: Rows[Replica], slot: int, ready
     agreed = agreed_to(replica)
     if follows and not replica.impaired:  # (A)
         lacks = agreed < part.leader_hw
-        if ready and lacks and has(part.isr, slot):
+        if ready and lacks and has(part.isr, slot) and not part.isr_is_forced:  # (C)
             broken |= 1 << STRONG_ISR
         if ready and lacks and has(part.known_isr & part.assigned, slot):
             broken |= 1 << WEAK_ISR
-        if has(part.isr | part.elr, slot) and agreed < true_high_watermark(part, replicas):
+        if has(part.isr | part.elr, slot) and not part.isr_is_forced and agreed < true_high_watermark(part, replicas):  # (C)
             broken |= 1 << LEADER_CANDIDATE_COMPLETENESS
     if misled_by != NOBODY and has(part.isr, slot) and not replica.impaired:
         broken |= 1 << STRONG_ISR

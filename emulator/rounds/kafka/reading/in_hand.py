@@ -90,19 +90,16 @@ def leap_requests(lists: Lists, tiers: TierLists, readers: ReaderLists, inputs: 
         if reader.remote_round < then - 1:
             continue  # it did not read remotely
         gained, missing = readers.drift.readers[read.reader, POSITION], reader.position - reader.fetched_to
+        if missing > 0:  # else it had all that it read
+            piece = readers.pieces[read.first_piece]
+            segment = tiers.remote[tiers.whole[0].segments.start + piece.segment]
+            fetch_records = records_of_fetch(segment, inputs.wants[reader.want].request_bytes)
+            requests = (missing + fetch_records - 1) // fetch_records
+            since_last = missing - (requests - 1) * fetch_records  # records read from the last request's first on
+            reader.dealt_round, reader.dealt_place = then - 1 - (since_last - 1) // gained, 0
+            reader.remote_requests += requests
+            reader.index_hits += requests
+            reader.fetched_to = min(reader.fetched_to + requests * fetch_records, piece.limit)
         wanted_to = reader.position - gained + read.wanted_end - read.begin  # in the last of these rounds
-        if missing <= 0:
-            if wanted_to > reader.fetched_to:
-                reader.dealt_round, reader.dealt_place = then - 1, 0
-            continue  # it had all that it read
-        piece = readers.pieces[read.first_piece]
-        segment = tiers.remote[tiers.whole[0].segments.start + piece.segment]
-        fetch_records = records_of_fetch(segment, inputs.wants[reader.want].request_bytes)
-        requests = (missing + fetch_records - 1) // fetch_records
-        since_last = missing - (requests - 1) * fetch_records  # records read from the last request's first on
-        reader.remote_requests += requests
-        reader.index_hits += requests
-        reader.fetched_to = min(reader.fetched_to + requests * fetch_records, piece.limit)
-        asked_last = then - 1 - (since_last - 1) // gained
-        reader.dealt_round = then - 1 if wanted_to > reader.fetched_to else asked_last
-        reader.dealt_place = 0
+        if wanted_to > reader.fetched_to:
+            reader.dealt_round, reader.dealt_place = then - 1, 0

@@ -60,6 +60,12 @@ def room_for_indexes(inputs: Inputs, part: Partition, replica: Replica) -> int:
 
 
 @compiled
+def room_may_change(inputs: Inputs, part: Partition, replica: Replica) -> bool:
+    """Whether what says how many begins in this round."""
+    return part.now in (inputs.spans[replica.span].from_round, inputs.settings[part.settings].from_round)
+
+
+@compiled
 def used_last(readers: ReaderLists, entries: List, reads: List, slot: int) -> bool:
     """Whether the reads of a replica use, in their order, the last indexes that its broker keeps, which are as before then.
 

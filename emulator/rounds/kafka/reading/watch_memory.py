@@ -8,7 +8,7 @@ from __future__ import annotations
 from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import DISK_LOSS, POWER_LOSS
 from emulator.rounds.kafka.input_records import Inputs
-from emulator.rounds.kafka.reading.index_cache import keep_within, room_for_indexes
+from emulator.rounds.kafka.reading.index_cache import keep_within, room_for_indexes, room_may_change
 from emulator.rounds.kafka.reading.records import ReaderLists
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.lists import clear
@@ -21,7 +21,7 @@ def watch_memory(readers: ReaderLists, inputs: Inputs, part: Partition, replicas
     """At the end of the round, before anybody reads."""
     is_tiered = inputs.settings[part.settings].tiered
     for slot in range(part.slots):
-        if readers.served[slot].cached.count:
+        if readers.served[slot].cached.count and room_may_change(inputs, part, replicas[slot]):
             keep_within(readers.cached, readers.served[slot].cached, room_for_indexes(inputs, part, replicas[slot]))
         if replicas[slot].status & (POWER_LOSS | DISK_LOSS):
             lose_memory(readers, part, replicas, slot)

@@ -18,6 +18,7 @@ from emulator.scenario import load_run
 from emulator.scenario.notes import notes_of
 from tests.engine.budgets.test_one_budget import CONSUMER, SCENARIO, sums_of
 from tests.engine.budgets.test_play_shared import played, texts
+from tests.rounds.kafka.compared import scenarios_of
 
 WIDE = 10**9
 
@@ -68,8 +69,7 @@ def test_leaps_end_where_the_oldest_records_that_wait_are_more(tmp_path: Path) -
         records_per_second = 20.25
         record_bytes = 100
     """
-    (tmp_path / "s.toml").write_text(text)
-    [scenario] = load_run(str(tmp_path / "s.toml")).scenarios
+    [scenario] = scenarios_of(text, tmp_path).scenarios
     plain = played(scenario, leaps=False)
     assert texts(played(scenario)) == texts(plain)
     # Whole rounds of 4 and 5 records, in their order, of 400 bytes a round.

@@ -14,7 +14,7 @@ from tests.reference.random_layers import layered_batch
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml
 from tests.reference.rules import MUTANTS, checked_once
 from tests.reference.tiered.simulate import simulate as simulate_with_segments
-from tests.rounds.kafka.compared import all_known, differences, played, scenarios_of, with_protocol
+from tests.rounds.kafka.compared import Played, all_known, differences, played, scenarios_of, with_protocol
 
 SEGMENT_COLUMNS, SEGMENT_KINDS = ("local_segments", "local_bytes"), ("segment_roll", "local_delete", "topic_deleted")
 VARIANTS = ("kafka-high-watermark", "kafka-kip101", "kafka-kip279")
@@ -34,7 +34,7 @@ def assert_equal(
     protocol: str = "kafka",
     given: Mapping[str, Any] | None = None,
     has_segments: bool = False,
-) -> None:
+) -> Played:
     """All cases of a batch, their segments as well where the reference `has_segments`; `given` goes into each of its cases.
 
     Kafka as it is breaks no invariant, but in cases that begin with logs which break it.
@@ -58,6 +58,7 @@ def assert_equal(
         if found:
             differing[place] = found[:5]
     assert not differing, f"{len(differing)} cases differ: {dict(list(differing.items())[:3])}"
+    return game
 
 
 @pytest.mark.parametrize(("seed", "cases"), [(0, 200), (1, 200), (2, 100), (3, 100)])

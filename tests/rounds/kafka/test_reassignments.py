@@ -35,7 +35,7 @@ def both(folder: Path, commands: Sequence[Any], faults: Sequence[Any] = (), **to
     game = played(scenarios_of(to_toml(batch), folder).scenarios)
     result = simulate(cases_of(batch)[0])
     assert differences(result, game, 0, all_known(game)) == []
-    assert not len(game.told.violations)
+    assert not len(game.told.violations)  # also where a cancelled one makes the ISR (PartitionReassignmentRevert)
     return result
 
 
@@ -134,9 +134,6 @@ def test_a_leader_that_goes_without_an_heir_is_missed_at_the_next_election(tmp_p
     lost = [(e.round, e.broker, e.leader_epoch, e.from_offset, e.to_offset) for e in result.events if e.kind == "acked_lost"]
     assert lost == [(18, 1, 1, 60, 70)]
     assert result.outcomes["acked_lost"] == 10
-    # To take 1 for the ISR counts as an unclean election (PartitionReassignmentRevert): it breaks no invariant.
-    run = scenarios_of((tmp_path / "scenario.toml").read_text(), tmp_path)
-    assert len(played(run.scenarios).told.violations) == 0
 
 
 def test_who_is_added_may_lead_at_once(tmp_path: Path) -> None:

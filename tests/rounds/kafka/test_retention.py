@@ -12,27 +12,20 @@ from emulator.inputs.arrays import prepare, read_block
 from emulator.rounds.kafka.play_block import Scratch, play
 from emulator.rounds.records import words_of
 from tests.reference.random_layers import retained_batch
-from tests.reference.random_scenarios import cases_of, to_toml
+from tests.reference.random_scenarios import to_toml
 from tests.reference.scenario_cases import cases_of_run
 from tests.reference.tiered.simulate import simulate
 from tests.rounds.kafka.compared import all_known, differences, events_of, played, scenarios_of
+from tests.rounds.kafka.test_against_reference import SEGMENT_COLUMNS, SEGMENT_KINDS, assert_equal
 from tests.rounds.kafka.test_leaps import LONGER
 from tests.rounds.kafka.test_leaps import differences as that_differ
-
-COLUMNS, KINDS = ("local_segments", "local_bytes"), ("segment_roll", "local_delete")
 
 
 @pytest.mark.parametrize(("seed", "uneven"), [(5, False), (6, False), (7, False), (8, True), (12, True)])
 def test_retention(tmp_path: Path, seed: int, uneven: bool) -> None:
     batch = retained_batch(seed, 100, uneven)
-    game = played(scenarios_of(to_toml(batch), tmp_path).scenarios)
-    known, differing = all_known(game), {}
-    for place, case in enumerate(cases_of(batch)):
-        found = differences(simulate(case), game, place, known, COLUMNS, KINDS)
-        if found:
-            differing[place] = found[:5]
-    assert not differing, f"{len(differing)} cases differ: {dict(list(differing.items())[:3])}"
-    assert sum(row["kind"] == "local_delete" for rows in known["events"].values() for row in rows) > 50
+    game = assert_equal(tmp_path, batch, has_segments=True)
+    assert sum(row["kind"] == "local_delete" for rows in events_of(game).values() for row in rows) > 50
 
 
 @pytest.mark.parametrize(("seed", "uneven"), [(11, False), (12, True)])
@@ -96,7 +89,7 @@ def test_a_segment_is_as_old_as_what_a_power_loss_left_of_it(tmp_path: Path) -> 
     run = scenarios_of(DATED_BELOW_ITS_LOG_START, tmp_path)
     game = played(run.scenarios)
     [case] = cases_of_run(run).values()
-    assert differences(simulate(case), game, 0, all_known(game), COLUMNS, KINDS) == []
+    assert differences(simulate(case), game, 0, all_known(game), SEGMENT_COLUMNS, SEGMENT_KINDS) == []
     deleted = [row for row in events_of(game)[0] if row["kind"] == "local_delete"]
     assert [(row["round"], row["from_offset"], row["to_offset"]) for row in deleted] == [(19, 0, 25)]
 

@@ -36,6 +36,7 @@ PARTITIONS_TABLES: dict[str, tuple[Column, ...]] = {
         PARTITION,
         Column("replicas", BROKERS, "broker ids in replica-list order at the end: the first is the preferred leader"),
         Column("min_isr", INT, "min.insync.replicas at the end; null: a ledger", True),
+        Column("first_leader", INT, "broker id of who leads at the start, -1 without a leader; null: a ledger", True),
     ),
     "outcomes": table(
         SCENARIO,

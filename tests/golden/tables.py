@@ -32,6 +32,7 @@ LATER = {
     "scenarios": ("event_kinds",),
     "faults": ("power", "round_trip_ms", "moment"),
     "fault_rounds": ("power", "round_trip_ms", "moment"),
+    "partitions": ("first_leader",),
     "outcomes": ("acked_unreadable", "acked_under_replicated", "sent_unacknowledged", "unacknowledged_lost", "given_up"),
     "lost": ("sent_unacknowledged", "unacknowledged_lost", "kind"),
     "ask_how_do_variants_compare": ("sent_unacknowledged", "unacknowledged_lost"),

@@ -39,6 +39,7 @@ _PARTITION = {
     "refusing_slot": NOBODY,
     "leader": NOBODY,
     "client_leader": NOBODY,
+    "first_leader": NOBODY,
     "client_epoch": NO_EPOCH,
     "lead_broker": NOBODY,
     "lead_epoch": NO_EPOCH,
@@ -218,6 +219,7 @@ def _partitions(
     parts["assigned"] = (1 << columns["replicas"]) - 1
     parts["order"] = _ORDERS[columns["replicas"]]
     parts["client_leader"] = columns["leader"]
+    parts["first_leader"][led] = columns["broker"][lead]
     parts["known_isr"] = columns["isr"]
     leo, hw, log_start = offsets[lead, LEO], offsets[lead, HW], offsets[lead, LOG_START]
     parts["client_epoch"][led] = parts["lead_epoch"][led] = columns["epoch"][led]

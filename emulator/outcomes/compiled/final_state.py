@@ -68,6 +68,7 @@ def partition_rows(names: Names, inputs: Inputs, state: State) -> pa.Table:
         | {
             "replicas": names.brokers_in_order(field_of(state.partitions, "order")),
             "min_isr": field_of(inputs.settings, "min_insync_replicas")[field_of(state.partitions, "settings")],
+            "first_leader": field_of(state.partitions, "first_leader"),
         },
     )
 

@@ -51,8 +51,9 @@ def group_block_tables(names: LedgerNames, state: State, told: Told) -> dict[str
     kind = arrow_schema("partitions").field("replicas").type
     at_start = in_masks(state, np.asarray(groups.initial))
     replicas = lists_of(sizes_of(np.asarray(groups.initial)), np.asarray(servers.broker)[at_start], kind)
+    first_leaders = np.asarray(servers.broker)[np.asarray(groups.first_server)]
     return {
-        "partitions": table_of("partitions", count, names.at(every) | {"replicas": replicas}),
+        "partitions": table_of("partitions", count, names.at(every) | {"replicas": replicas, "first_leader": first_leaders}),
         "outcomes": table_of("outcomes", count, columns),
         "events": event_rows(names, told),
         "violations": violation_rows(names, told),

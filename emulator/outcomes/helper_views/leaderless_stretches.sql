@@ -1,8 +1,8 @@
 -- Stretches in which clients reached no leader of a partition, and the fault that began each (null: none): who leads stands still
 -- or is cut off from clients, noticed or not, or nobody leads.
 --
--- A leader that is cut off, but not from clients, serves those that reach it until the cut ends. By what is told of elections: who led
--- before the first of them is its fault's broker, else the first of the replica list.
+-- A leader that is cut off, but not from clients, serves those that reach it until the cut ends. By what is told of elections, and who
+-- led at the start.
 WITH spans AS (
   SELECT f.*, s.rounds, least(coalesce(f.to_round, s.rounds), s.rounds) AS end_round
   FROM faults f
@@ -23,24 +23,15 @@ told AS (
   WHERE kind IN ('election', 'unclean_election', 'leader_lost')
   WINDOW in_order AS (PARTITION BY scenario_id, topic, partition ORDER BY round, coalesce(leader_epoch, -1))
 ),
+started AS (
+  SELECT p.scenario_id, p.topic, p.partition, p.first_leader, t.round AS first_told
+  FROM partitions p
+  LEFT JOIN told t ON t.scenario_id = p.scenario_id AND t.topic = p.topic AND t.partition = p.partition AND t.place = 1
+),
 leaderships AS (
   SELECT scenario_id, topic, partition, broker, round AS from_round, next_round AS to_round FROM told WHERE kind <> 'leader_lost'
   UNION ALL
-  SELECT
-    o.scenario_id,
-    o.topic,
-    o.partition,
-    CASE
-      WHEN t.round IS NULL THEN o.leader
-      WHEN t.kind = 'leader_lost' THEN t.broker
-      ELSE coalesce(f.broker, p.replicas[0])
-    END,
-    0,
-    t.round
-  FROM outcomes o
-  JOIN partitions p ON p.scenario_id = o.scenario_id AND p.topic = o.topic AND p.partition = o.partition
-  LEFT JOIN told t ON t.scenario_id = o.scenario_id AND t.topic = o.topic AND t.partition = o.partition AND t.place = 1
-  LEFT JOIN faults f ON f.scenario_id = t.scenario_id AND f.fault_id = t.cause
+  SELECT scenario_id, topic, partition, first_leader, 0, first_told FROM started WHERE first_leader >= 0
 ),
 stops AS (
   SELECT
@@ -85,6 +76,11 @@ parts AS (
   JOIN scenarios s ON s.scenario_id = t.scenario_id
   LEFT JOIN spans f ON f.scenario_id = t.scenario_id AND f.fault_id = t.cause
   WHERE t.kind = 'leader_lost'
+  UNION ALL
+  SELECT b.scenario_id, b.topic, b.partition, 0, coalesce(b.first_told, s.rounds), CAST(NULL AS INT)
+  FROM started b
+  JOIN scenarios s ON s.scenario_id = b.scenario_id
+  WHERE b.first_leader = -1
 ),
 begun AS (
   SELECT

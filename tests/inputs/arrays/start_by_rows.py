@@ -47,6 +47,7 @@ def start_by_rows(inputs: OneScenario, at: int) -> dict[str, Any]:
         "epoch_start": 0,
         "leader_hw": 0,
         "lead_broker": leader,
+        "first_leader": leader,
         "lead_epoch": epoch if slot >= 0 else kc.NO_EPOCH,
         **dict.fromkeys(("lead_unclean", "lead_runs", "lead_log_start", "lead_hw", "lead_acked_before"), 0),
         **dict.fromkeys(("owes_from", "owes_in_run"), 0),

@@ -80,6 +80,11 @@ def first_tables(engine: Engine, inputs: RunInputs) -> Tables:
     return Tables(**parts)
 
 
+def first_leaders(inputs: RunInputs) -> pa.Table:
+    """Who leads at the start, by pid: `first_leader`, a broker id, -1 without a leader."""
+    return _partitions(inputs).select(["pid", "leader"]).rename_columns(["pid", "first_leader"])
+
+
 def _ends_of_leaders(partitions: pa.Table, logs: Mapping[Key, Mapping[str, Any]]) -> dict[Key, int]:
     """Where leaders' logs end, by pid and the epoch in which they append; of partitions that begin with logs."""
     given = {pid for pid, _ in logs}

@@ -65,10 +65,7 @@ class Ledger:
 
         What of it is in remote storage only is as committed as the rest.
         """
-        remote = range(log.log_start, log.local_log_start)
-        epochs = [(log.cache.epoch_of(offset), offset) for offset in remote]
-        known = [Record(epoch, offset, (-1, epoch, offset), 0) for epoch, offset in epochs if epoch is not None]
-        whole = known + log.records
+        whole = log.whole()
         below = [record for record in whole if record.offset < hw]
         self.committed.update(record.key for record in below)
         if acks == "0":
@@ -114,7 +111,7 @@ class Ledger:
 
         Of a range of records that were acknowledged or sent with acks=0 both have theirs, from their first to their last record.
         """
-        held, self.damaged = before.records + self.damaged, []
+        held, self.damaged = before.whole() + self.damaged, []
         gone = [record for record in held if record.offset >= after.log_start and not after.holds(record)]
         sent = self.acked | self.unacknowledged if gone else set()
         for epoch, first, end in contiguous(record for record in gone if record.key in sent):

@@ -69,7 +69,7 @@ def fence_and_elect(partition: Partition) -> None:
     if controller.epoch != epoch_before and controller.leader != NO_LEADER:
         _begin_leadership(partition, log_before, led_before)
     elif log_before is not None and leader_before is not partition.client_leader:
-        partition.ledger.damaged[:0] = log_before.records
+        partition.ledger.damaged[:0] = log_before.whole()
 
 
 def _what_it_holds(controller: Controller) -> tuple[object, ...]:

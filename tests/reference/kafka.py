@@ -128,7 +128,7 @@ def take_inputs(partition: Partition) -> None:
         leo = replica.log.leo
         if replica is partition.client_leader and (status.power_loss or status.disk_loss):
             kept = 0 if status.disk_loss else replica.log.flushed
-            partition.ledger.damaged[:0] = replica.log.slice(kept, replica.log.leo)
+            partition.ledger.damaged[:0] = replica.log.whole(kept)
         if status.power_loss:
             partition.coverage["power_loss_cut"] += replica.log.lose_unflushed() > 0
             replica.lower_hw(replica.hw)

@@ -124,6 +124,13 @@ class Log:
         """Tell whether a record that the replica does not have itself is in remote storage, or was there and expired."""
         return False
 
+    def whole(self, from_offset: int = 0) -> list[Record]:
+        """All records from `from_offset` on; of those that are in remote storage only it has no more than what they are."""
+        remote = range(max(from_offset, self.log_start), self.local_log_start)
+        epochs = [(self.cache.epoch_of(offset), offset) for offset in remote]
+        known = [Record(epoch, offset, (-1, epoch, offset), 0) for epoch, offset in epochs if epoch is not None]
+        return known + self.slice(from_offset, self.leo)
+
     def slice(self, from_offset: int, to_offset: int) -> list[Record]:
         """Records in [from_offset, to_offset), as far as the log has them."""
         local = self.local_log_start

@@ -118,7 +118,7 @@ def cut(partition: Partition, replica: Replica, offset: int) -> None:
         partition.coverage["cut_whole_batch"] += batch_start < offset
         offset = batch_start
     if replica is partition.client_leader:
-        partition.ledger.damaged[:0] = replica.log.slice(offset, replica.log.leo)
+        partition.ledger.damaged[:0] = replica.log.whole(offset)
     partition.ledger.counts["truncated"] += replica.log.truncate_to(offset)
     replica.lower_hw(replica.hw)
     if replica.log.leo < old_leo:

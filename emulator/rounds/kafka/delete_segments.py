@@ -38,11 +38,11 @@ def delete_segments(
         for slot in range(part.slots):
             replica = replicas[slot]
             if has(part.assigned, slot) and not replica.status & NOT_RUNNING:
-                local_start = replica.local_start
+                log_start = replica.log_start
                 for limit in range(3):
                     delete_from_front(lists, inputs, part, replicas, slot, settings, rules, limit)
-                if slot == part.client_leader and replica.local_start > local_start:
-                    part.lead_deleted_to = max(part.lead_deleted_to, replica.local_start)
+                if slot == part.client_leader and replica.log_start > log_start:
+                    part.lead_deleted_to = max(part.lead_deleted_to, replica.log_start)
 
 
 @compiled

@@ -74,12 +74,8 @@ def take_answer(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Re
         offset = leader.leo
         if follower.answer == DIVERGING:
             offset = diverging_offset(lists, follower, rules)
-        leo = follower.leo
         cut(lists, inputs, part, follower, offset, rules)
-        if follower.leo < leo or part.tiered:
-            follower.fetch_state = TRUNCATED
-        else:
-            follower.fetch_state = OUT_OF_RANGE if follower.answer_is_t else EMPTY
+        follower.fetch_state = TRUNCATED
 
 
 @compiled

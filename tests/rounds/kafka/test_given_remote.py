@@ -109,8 +109,10 @@ def test_what_is_in_remote_storage_only_is_lost_like_the_rest(tmp_path: Path) ->
     case = lost_case({"local_log_start_offset": 20, "segments": [20, 30]}, "disk_loss", follower=empty)
     case["topic_config"]["unclean.leader.election.enable"] = True
     assert differing({"case": case}, tmp_path) == {}
-    outcomes = simulate(case).outcomes
-    assert [outcomes[name] for name in ("leader", "acked", "acked_lost", "committed_lost")] == [2, 0, 35, 35]
+    result = simulate(case)
+    assert [result.outcomes[name] for name in ("leader", "acked", "acked_lost", "committed_lost")] == [2, 0, 35, 35]
+    lost = [(event.kind, event.broker, event.from_offset, event.to_offset) for event in result.events if "_lost" in event.kind]
+    assert lost == [("acked_lost", 2, 0, 35), ("committed_lost", 2, 0, 35)]
 
 
 def lost_case(

@@ -102,4 +102,4 @@ def run_tier_tasks(
     for slot in range(part.slots):
         tiers.replicas[slot].start_before = replicas[slot].local_start
     if part.client_leader != NOBODY:
-        part.lead_deleted_to = max(part.lead_deleted_to, replicas[part.client_leader].local_start)
+        part.lead_deleted_to = max(part.lead_deleted_to, replicas[part.client_leader].log_start)

@@ -35,7 +35,8 @@ def traced(now: Round, pids: Query) -> tuple[Query, Query]:
         f"CASE{built if now.remote_segments is not None else ''} WHEN answer IS NULL THEN null"
         " WHEN arrived IS NULL THEN 'unanswered' WHEN arrived = 'end of epoch' THEN 'asked'"
         " WHEN arrived = 'out of order' THEN 'out_of_order'"
-        " WHEN cut_to < cut_from THEN 'truncated' WHEN comes THEN 'fetched' WHEN starts_anew THEN 'out_of_range' ELSE 'empty' END"
+        " WHEN arrived IN ('diverging', 'above LEO') THEN 'truncated'"
+        " WHEN comes THEN 'fetched' WHEN starts_anew THEN 'out_of_range' ELSE 'empty' END"
     )
     replicas, of_segments = _with_segments(now, replicas)
     if now.remote_segments is not None:

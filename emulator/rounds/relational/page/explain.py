@@ -31,7 +31,7 @@ SENTENCES = {
     "remember_logs": (
         0,
         "what the log of the leader before held (and lost since by damage or cuts, or with its replica by a reassignment) "
-        "and the new one's does not.",
+        "and the new one's does not, of a tiered log the remote part like the rest.",
     ),
     "keep_batches": (3, "Batches of the workload rows in force, in file order."),
     "keep_caches_of_leaders": (3, "When it becomes ready it takes (T_epoch, leo) into its cache."),

@@ -35,8 +35,9 @@ def request_fetch(now: Round) -> Round:
     followers = now.replicas.where(asking).with_columns(source="believed_leader")
     sent = passing(now, followers, "broker", "source").join(last_epochs(now.leader_epochs), REPLICA, "left")
     requests = sent.with_columns(asked_epoch="last_epoch").select(*REQUEST)
-    leaders = now.replicas.where("position IS NOT NULL").select(
-        "pid", "broker AS source", "running AND leads AS source_leads", "believed_epoch AS source_epoch", "leo AS source_leo",
+    leaders = now.replicas.select(
+        "pid", "broker AS source", "position IS NOT NULL AND running AND leads AS source_leads",
+        "believed_epoch AS source_epoch", "leo AS source_leo",
         "hw_at_start AS source_hw", f"{now.whole_start} AS source_log_start", "log_start AS source_local_start",
         "isolated AS source_isolated", "island AS source_island", "leo_at_start AS source_leo_at_start",
     )  # fmt: skip

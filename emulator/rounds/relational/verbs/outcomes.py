@@ -152,12 +152,12 @@ def remember_logs(now: Round) -> Round:
 def histories(now: Round) -> Query:
     """At an election: what the leader before had, and what the new one begins with."""
     at_election = now.replicas.where("begins").select(
-        *REPLICA, "log_start_at_start AS log_start", f"{now.whole_start} AS whole_start", "leo_at_start AS leo", "round",
+        *REPLICA, f"least(log_start_at_start, {now.whole_start}) AS log_start", "leo_at_start AS leo", "round",
         "client_leader", "client_epoch",
         "previous_client_leader", "previous_client_epoch",
     )  # fmt: skip
     ended = at_election.where("broker = previous_client_leader").with_columns(client_epoch="previous_client_epoch")
-    begun = at_election.where("broker = client_leader").with_columns(log_start="least(log_start, whole_start)")
+    begun = at_election.where("broker = client_leader")
     parts = ended.with_columns(part="'end'").union(begun.with_columns(part="'begin'"))
     names = ("pid", "client_epoch", "part", "round", "log_start", f"{EPOCH} AS epoch", "from_offset", "to_offset")
     return contents(now.logs, parts).select(*names)

@@ -108,7 +108,7 @@ def sizes_of(series: str, values: list[int], given: argparse.Namespace) -> Itera
 
 def measure_size(size: Size, given: argparse.Namespace) -> RunFigures:
     """Runs one size in an empty folder."""
-    options = ["--heap", given.heap] if given.heap else []
+    options = [*(["--heap", given.heap] if given.heap else []), *(["--again"] if given.again else [])]
     with tempfile.TemporaryDirectory() as folder:
         scenario = write_scenario(size, Path(folder))
         out = Path(folder) / "out"
@@ -191,6 +191,8 @@ def main() -> None:
     parser.add_argument("--brokers", type=int, default=BASE.brokers, metavar="N")
     parser.add_argument("--mode", choices=["plain", "leap"], default=BASE.mode, help="of partitions, rounds, faults")
     parser.add_argument("--heap", metavar="SIZE", help="of Java, as in 8g")
+    again = "each process runs it twice, and the second is measured: Spark, its workers and compiled code have started"
+    parser.add_argument("--again", action="store_true", help=again)
     parser.add_argument("--limit-seconds", type=float, metavar="S", help="for one run; a longer one has failed")
     given = parser.parse_args()
     unknown = [name for name in given.series if name not in SERIES]

@@ -39,7 +39,7 @@ _PLAYER = "emulator.engine.compiled_engine.play_payload"
 """Plays a block: in the driver, where it is of phase jobs, or in a Spark task, which is within that phase."""
 
 PHASES = {
-    "process": "Python's start and imports, Java's end",
+    "process": "Python's start and imports, Java's end; with --again the first of the two runs",
     "session": "Spark's start",
     "inputs": "the scenario, its inputs as arrays, and payloads of blocks",
     "warm-up": "compiled code read from its cache",
@@ -99,6 +99,7 @@ def _main() -> None:
         parser.add_argument(name)
     parser.add_argument("cores", type=int)
     parser.add_argument("--heap")
+    parser.add_argument("--again", action="store_true", help="measure the second of two runs: Java and its workers have started")
     given = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):  # also for Java's compiler and garbage collector
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: given.cores])
@@ -117,6 +118,8 @@ def _run(given: argparse.Namespace) -> dict[str, object]:
     conf = {"spark.driver.memory": given.heap} if given.heap else {}
     loaded = watch.wrapped("inputs", load_run)(given.scenario)
     spark = watch.wrapped("session", get_session)(f"local[{given.cores}]", conf)
+    if given.again:
+        running.run_emulation(loaded, f"{given.out}-before", spark, mode=given.mode)
     seen: dict[str, Any] = {"round seconds": 0.0}
     with ExitStack() as stack:
         for target, phase in _PHASES.items():

@@ -31,8 +31,12 @@ def copies_at_once(block: SharedBlock, rounds: int) -> pa.Table:
     if not len(block.stretches.state.tiers):
         return COPIES_SCHEMA.empty_table()
     begins, brokers = _windows(rounds), len(block.shared.brokers)
-    spans = CopiesOfBlock(block, 0).spans(block.begin, 0, rounds, np.ones(brokers, bool))
-    at_broker, at_round, copies = under_way(*spans, 0, rounds)
+    of_block, everywhere = CopiesOfBlock(block, 0), np.ones(brokers, bool)
+    broker, begin, end = of_block.spans(block.begin, 0, rounds, everywhere)
+    # One that fails at once needs a thread, too, and gives it back: however many do in a round, they need one more.
+    failed_on, failed_in = np.unique(of_block.failed_at_once(0, everywhere), axis=1)
+    broker, begin, end = (np.append(*columns) for columns in ((broker, failed_on), (begin, failed_in), (end, failed_in)))
+    at_broker, at_round, copies = under_way(broker, begin, end, 0, rounds)
     # A window begins with the copies that are under way.
     places, starts = at_broker * (rounds + 1) + at_round, np.arange(brokers)[:, None] * (rounds + 1) + begins
     most = np.append(0, copies)[np.searchsorted(places, starts, "right")]

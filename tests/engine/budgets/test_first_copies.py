@@ -76,6 +76,27 @@ def test_the_most_copies_at_once(run: Run) -> None:
         assert may_have_waited(both, blocks[0].shared) is waited
 
 
+@pytest.mark.parametrize(("threads", "waited"), [(2, True), (3, False)])
+def test_one_that_fails_at_once_needs_a_thread(tmp_path: Path, threads: int, waited: bool) -> None:
+    """Each broker leads two partitions that copy without a pause, and one whose store is away."""
+    path = tmp_path / "scenario.toml"
+    pool = f'"remote.log.manager.copier.thread.pool.size" = {threads}'
+    base = SCENARIO[: SCENARIO.index("[[variants]]")].replace('"remote.log.manager.copier.thread.pool.size" = 4', pool)
+    topic, workload = base[base.index("[[topics]]") :].split("[[workload]]")
+    other = topic.replace('"t"', '"u"').replace("partitions = 6", "partitions = 3")
+    fault = '[[faults]]\nkind = "remote_storage_outage"\ntopic = "u"\nfrom_round = 0\n'
+    written = workload.replace('"t"', '"u"')
+    path.write_text(f"{base}{other}[[workload]]{written}{fault}")
+    (scenario,) = load_run(str(path)).scenarios
+    prepared = Prepared((scenario,), {0: np.zeros(9, bool)}, True, 25)
+    (block,) = [SharedBlock(of, ()) for of in block_payloads(prepared, 0, [np.arange(9)])]
+    block.begin_window()
+    block.play_to(80)
+    copies = copies_at_once(block, 80)
+    assert set(copies.column("copies").to_pylist()) == {2, 3}
+    assert may_have_waited(copies, block.shared) is waited
+
+
 def test_steps_of_copies(run: Run, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who never waits is played once; who does, or shares its network besides, is played by one task: to the same tables."""
     steps: dict[str, list[int]] = {"steps-0": [], "steps-1": [], "steps-2": []}

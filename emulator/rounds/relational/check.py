@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from emulator.errors import InputError
+from emulator.errors import MAX_LIST_CHARS, InputError, one_line, some
 from emulator.rounds.relational.inputs.refusals import PROTOCOLS, lacking
 from emulator.rounds.relational.inputs.run_inputs import RunInputs
 from emulator.rounds.relational.inputs.workload import Place
@@ -89,7 +89,8 @@ def check_run(folder: str, spark: SparkSession, sample: int, seed: int = 0) -> C
     run = _stored_run(spark, output, folder)
     scenarios, left_out = _replayable(run)
     if not scenarios:
-        raise InputError(f"{folder}: nothing of this run can be replayed in relational rounds: {'; '.join(left_out)}; {ALLOWED}")
+        reasons = one_line("; ".join(left_out), MAX_LIST_CHARS)
+        raise InputError(f"{folder}: nothing of this run can be replayed in relational rounds: {reasons}; {ALLOWED}")
     inputs = RunInputs(scenarios)
     chosen = _draw(inputs.places, sample, seed)
     scenarios = [s for s in scenarios if any(place[0] == s.scenario_id for place in chosen)]
@@ -122,17 +123,17 @@ def _stored_run(spark: SparkSession, output: OutputDirectory, folder: str) -> Ru
 
 
 def _replayable(run: Run) -> tuple[list[Scenario], list[str]]:
-    """The scenarios that can be replayed, and what is left out of the run, by name."""
-    scenarios, left_out = [], []
+    """The scenarios that can be replayed, and what is left out of the run, by name; scenarios with the same are told together."""
+    scenarios, left_out = [], defaultdict[str, list[str]](list)
     for scenario in run.scenarios:
         reasons = list(lacking(scenario))
         if reasons:
-            left_out.append(f"scenario {scenario.name}: {', '.join(reasons)}")
+            left_out[", ".join(reasons)].append(scenario.name)
             continue
         scenarios.append(scenario)
         if unwritten := unwritten_kinds(scenario.protocol, scenario.events):
-            left_out.append(f"scenario {scenario.name}: events that the run did not write: {', '.join(unwritten)}")
-    return scenarios, left_out
+            left_out[f"events that the run did not write: {', '.join(unwritten)}"].append(scenario.name)
+    return scenarios, [f"{some('scenario', names)}: {reasons}" for reasons, names in left_out.items()]
 
 
 def _draw(places: list[Place], sample: int, seed: int) -> list[Key]:

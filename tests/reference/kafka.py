@@ -95,6 +95,11 @@ def simulate(case: Case, watch: bool = False) -> Result:
 def play_round(partition: Partition) -> None:
     """One round; the steps are those of docs/kafka_rounds.md."""
     take_inputs(partition)
+    play_after_inputs(partition)
+
+
+def play_after_inputs(partition: Partition) -> None:
+    """Steps 2 to 10."""
     hw_at_start = high_watermarks(partition)
     ends_at_start = log_ends(partition)
     fence_and_elect(partition)

@@ -1,0 +1,58 @@
+"""Producers of one partition that budgets hold back."""
+
+from __future__ import annotations
+
+from collections import deque
+from fractions import Fraction
+
+from ..leading import records_due
+from ..partition import Partition
+
+DELIVERY_TIMEOUT_MS = 120_000
+
+
+class WaitingClients:
+    """What waits with the producers of a partition, round after round, and what they may send.
+
+    `allowance`: bytes a round, None: all that waits.
+    """
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+        self.rows = partition.case.get("workload", [])
+        self.waiting: deque[tuple[int, list[int]]] = deque()
+        self.allowance: int | Fraction | None = None
+        self.credit: int | Fraction = 0
+        self.given_up = 0
+
+    def due(self, now: int) -> list[int]:
+        """Records by row that are due in the round."""
+        return [records_due(row, now, self.partition.case["round_ms"]) for row in self.rows]
+
+    def bytes_of(self, records: list[int]) -> int:
+        """How large so many records of each row are."""
+        return sum(count * row["record_bytes"] for count, row in zip(records, self.rows, strict=True))
+
+    def bytes_waiting(self) -> int:
+        """What waits now."""
+        return sum(self.bytes_of(records) for _, records in self.waiting)
+
+    def sent(self, now: int) -> list[tuple[int, int, int]]:
+        """Of what is due, and of what waits: (round in which it was due, place of its row, records), the oldest first."""
+        round_ms = self.partition.case["round_ms"]
+        while self.waiting and (now - self.waiting[0][0]) * round_ms >= DELIVERY_TIMEOUT_MS:
+            self.given_up += sum(self.waiting.popleft()[1])
+        due = self.due(now)
+        if any(due):
+            self.waiting.append((now, due))
+        if self.allowance is not None:
+            self.credit += self.allowance
+        found = []
+        while self.waiting and (self.allowance is None or self.bytes_of(self.waiting[0][1]) <= self.credit):
+            round_, records = self.waiting.popleft()
+            if self.allowance is not None:
+                self.credit -= self.bytes_of(records)
+            found += [(round_, at, count) for at, count in enumerate(records)]
+        if not self.waiting:
+            self.credit = 0
+        return found

@@ -1,0 +1,170 @@
+"""Whole runs: the partitions of a scenario side by side, round by round, and what they share from edge to edge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from emulator.scenario.model import Scenario
+
+from ..fetching import full_fetches
+from ..kafka import Result, outcomes, partition_row, play_after_inputs, take_inputs, trace_row
+from ..partition import Partition
+from ..scenario_cases import cases_of_run
+from ..truncation import start_truncating
+from .clients import WaitingClients
+from .edges import Edges
+from .sharing import Follower, Limits, Producers, Shares, share
+
+LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
+LEADER_LIST, FOLLOWER_LIST = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
+
+
+@dataclass
+class Edge:
+    """What was asked for and given at an edge; `of` are (topic, broker) of the followers."""
+
+    round: int
+    of: list[tuple[str, int]]
+    followers: list[Follower]
+    producers: list[Producers]
+    shares: Shares
+
+
+@dataclass
+class SharedResult:
+    """By topic what happened, and what was shared out."""
+
+    results: dict[str, Result] = field(default_factory=dict)
+    partitions: dict[str, Partition] = field(default_factory=dict)
+    clients: dict[str, WaitingClients] = field(default_factory=dict)
+    edges: list[Edge] = field(default_factory=list)
+
+
+def simulate_shared(scenario: Scenario, cases: Mapping[str, Mapping[str, Any]]) -> SharedResult:
+    """Plays the cases (by topic, of one partition each) of a scenario."""
+    found = SharedResult()
+    for topic, case in cases.items():
+        partition = Partition(case)
+        start_truncating(partition)
+        found.partitions[topic] = partition
+        partition.clients = found.clients[topic] = WaitingClients(partition)
+        found.results[topic] = Result([], [], {}, partition.ledger.events, partition.coverage, [], {})
+    edges = Edges(scenario.quota_window_rounds, changes_of(scenario))
+    for now in range(scenario.rounds):
+        for partition in found.partitions.values():
+            partition.now = now
+            take_inputs(partition)
+        if now == edges.next:
+            found.edges.append(share_out(scenario, found, now))
+            edges.passed(found.edges[-1].shares.is_short)
+        for topic, partition in found.partitions.items():
+            play_after_inputs(partition)
+            result = found.results[topic]
+            result.trace.extend(trace_row(partition, partition.replicas[broker]) for broker in sorted(partition.replicas))
+            result.trace_partitions.append(partition_row(partition))
+    for topic, partition in found.partitions.items():
+        found.results[topic].outcomes = outcomes(partition)
+    return found
+
+
+def changes_of(scenario: Scenario) -> set[int]:
+    """Rounds in which any input changes."""
+    rows = scenario.workload.to_pylist() + scenario.faults.to_pylist()
+    ends = {row[key] for row in rows for key in ("from_round", "to_round") if row[key] is not None}
+    return ends | {command.round for command in scenario.commands}
+
+
+def share_out(scenario: Scenario, run: SharedResult, now: int) -> Edge:
+    """One edge: who asks for what, what each gets, and all of them are told."""
+    window = scenario.quota_window_rounds
+    of: list[tuple[str, int]] = []
+    followers: list[Follower] = []
+    written: dict[int, list[tuple[str, int]]] = {}
+    for topic, partition in run.partitions.items():
+        clients = run.clients[topic]
+        clients.allowance = None
+        partition.quotas = {}
+        if partition.leadership is None:
+            continue
+        leader = partition.leadership.broker
+        for broker in replicas_of(partition, leader):
+            of.append((topic, broker))
+            followers.append(
+                Follower(
+                    leader,
+                    broker,
+                    demand_of(partition, clients, broker, window),
+                    broker in partition.isr_known_to(partition.leadership),
+                    is_listed(scenario, topic, LEADER_LIST, leader, now),
+                    is_listed(scenario, topic, FOLLOWER_LIST, broker, now),
+                )
+            )
+        if partition.working_leader() is not None and not partition.status(leader).clients_cut:
+            demand = clients.bytes_of(clients.due(now)) - (-clients.bytes_waiting() // window)
+            if demand:
+                written.setdefault(leader, []).append((topic, demand))
+    producers = [Producers(broker, sum(demand for _, demand in asking), len(asking)) for broker, asking in written.items()]
+    fetchers = int(scenario.config.get("num.replica.fetchers", 1))
+    shares = share(limits_at(scenario, now), followers, producers, fetchers)
+    for (topic, broker), quota in zip(of, shares.quotas, strict=True):
+        if quota is not None:
+            run.partitions[topic].quotas[broker] = quota
+    for one, part in zip(producers, shares.parts, strict=True):
+        if part < 1:
+            for topic, demand in written[one.broker]:
+                run.clients[topic].allowance = int(part * demand)
+    return Edge(now, of, followers, producers, shares)
+
+
+def replicas_of(partition: Partition, leader: int) -> list[int]:
+    """Those that follow, or may."""
+    return [broker for broker in partition.controller.replicas if broker != leader]
+
+
+def demand_of(partition: Partition, clients: WaitingClients, broker: int, window: int) -> int:
+    """What a follower asks for, bytes a round."""
+    working = partition.working_leader()
+    if working is None or not partition.status(broker).running:
+        return 0
+    follower = partition.replicas[broker]
+    lacks = sum(record.size_bytes for record in working[1].log.records) - sum(r.size_bytes for r in follower.log.records)
+    due = clients.due(partition.now)
+    asked = -(-max(lacks, 0) // window) + clients.bytes_of(due)
+    largest = max((count * row["record_bytes"] for count, row in zip(due, clients.rows, strict=True)), default=0)
+    limit = max(partition.settings.fetch_limit(broker), largest)
+    return min(asked, full_fetches(partition.case, partition.case["round_ms"], limit) * limit)
+
+
+def limits_at(scenario: Scenario, now: int) -> Limits:
+    """What there is of every budget in a round."""
+    of_round = Fraction(scenario.round_ms, 1000)
+    network = {b.id: b.network_bytes_per_second * of_round for b in scenario.brokers if b.network_bytes_per_second is not None}
+    disk = {b.id: b.disk_bytes_per_second * of_round for b in scenario.brokers if b.disk_bytes_per_second is not None}
+    throttles = []
+    for key in (LEADER_RATE, FOLLOWER_RATE):
+        rates = {b.id: scenario.config[key] for b in scenario.brokers if key in scenario.config}
+        for command in scenario.commands:
+            if command.kind == "alter_config" and command.round <= now and command.broker is not None:
+                assert command.config is not None
+                if key in command.config:
+                    rates[command.broker] = command.config[key]
+        throttles.append({broker: int(rate) * of_round for broker, rate in rates.items()})
+    return Limits(network, disk, *throttles)
+
+
+def is_listed(scenario: Scenario, topic: str, key: str, broker: int, now: int) -> bool:
+    """Whether the topic's list has its partition 0 at a broker."""
+    listed = next(one for one in scenario.topics if one.name == topic).config.get(key, scenario.config.get(key, ""))
+    for command in scenario.commands:
+        if command.kind == "alter_config" and command.round <= now and command.topic == topic and key in (command.config or {}):
+            assert command.config is not None
+            listed = command.config[key]
+    return listed == "*" or f"0:{broker}" in str(listed).split(",")
+
+
+def cases_of(scenario_run: Any) -> dict[str, dict[str, Any]]:
+    """The cases of a run of one scenario, by topic."""
+    return {topic: case for (_, topic), case in cases_of_run(scenario_run).items()}

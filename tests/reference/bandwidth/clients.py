@@ -39,20 +39,22 @@ class WaitingClients:
 
     def sent(self, now: int) -> list[tuple[int, int, int]]:
         """Of what is due, and of what waits: (round in which it was due, place of its row, records), the oldest first."""
-        round_ms = self.partition.case["round_ms"]
-        while self.waiting and (now - self.waiting[0][0]) * round_ms >= DELIVERY_TIMEOUT_MS:
-            self.given_up += sum(self.waiting.popleft()[1])
         due = self.due(now)
         if any(due):
             self.waiting.append((now, due))
         if self.allowance is not None:
             self.credit += self.allowance
         found = []
-        while self.waiting and (self.allowance is None or self.bytes_of(self.waiting[0][1]) <= self.credit):
-            round_, records = self.waiting.popleft()
-            if self.allowance is not None:
-                self.credit -= self.bytes_of(records)
-            found += [(round_, at, count) for at, count in enumerate(records)]
+        while self.waiting:
+            round_, records = self.waiting[0]
+            if self.allowance is None or self.bytes_of(records) <= self.credit:
+                self.credit -= 0 if self.allowance is None else self.bytes_of(records)
+                found += [(round_, at, count) for at, count in enumerate(records)]
+            elif (now - round_) * self.partition.case["round_ms"] >= DELIVERY_TIMEOUT_MS:
+                self.given_up += sum(records)
+            else:
+                break
+            self.waiting.popleft()
         if not self.waiting:
             self.credit = 0
         return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -52,7 +52,7 @@ def simulate_shared(scenario: Scenario, cases: Mapping[str, Mapping[str, Any]]) 
         found.partitions[topic] = partition
         partition.clients = found.clients[topic] = WaitingClients(partition)
         found.results[topic] = Result([], [], {}, partition.ledger.events, partition.coverage, [], {})
-    edges = Edges(scenario.quota_window_rounds, changes_of(scenario))
+    edges = Edges(scenario.quota_window_rounds, changes_of(scenario, found.partitions.values()))
     for now in range(scenario.rounds):
         for partition in found.partitions.values():
             partition.now = now
@@ -70,11 +70,17 @@ def simulate_shared(scenario: Scenario, cases: Mapping[str, Mapping[str, Any]]) 
     return found
 
 
-def changes_of(scenario: Scenario) -> set[int]:
-    """Rounds in which any input changes."""
+def changes_of(scenario: Scenario, partitions: Iterable[Partition]) -> set[int]:
+    """Rounds in which any input changes, or what faults say of a broker that has replicas."""
     rows = scenario.workload.to_pylist() + scenario.faults.to_pylist()
-    ends = {row[key] for row in rows for key in ("from_round", "to_round") if row[key] is not None}
-    return ends | {command.round for command in scenario.commands}
+    found = {row[key] for row in rows for key in ("from_round", "to_round") if row[key] is not None}
+    found |= {command.round + later for command in scenario.commands for later in (0, 1)}
+    for partition in partitions:
+        added = [broker for command in partition.case["commands"] for broker in command.get("replicas") or ()]
+        for broker in {*partition.case["replicas"], *added}:
+            history = partition.history[broker]
+            found |= {now for now in range(1, len(history)) if history[now] != history[now - 1]}
+    return found
 
 
 def share_out(scenario: Scenario, run: SharedResult, now: int) -> Edge:
@@ -113,8 +119,8 @@ def share_out(scenario: Scenario, run: SharedResult, now: int) -> Edge:
         if quota is not None:
             run.partitions[topic].quotas[broker] = quota
     for one, part in zip(producers, shares.parts, strict=True):
-        if part < 1:
-            for topic, demand in written[one.broker]:
+        for topic, demand in written[one.broker]:
+            if part < 1 or run.clients[topic].waiting:
                 run.clients[topic].allowance = int(part * demand)
     return Edge(now, of, followers, producers, shares)
 

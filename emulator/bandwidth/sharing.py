@@ -66,6 +66,11 @@ def left_for_each(left: np.ndarray, followers: np.ndarray, draws: np.ndarray, ot
     return found
 
 
+def floored(amount: np.ndarray) -> np.ndarray:
+    """Whole bytes of amounts. What is a whole number but for how floats are rounded is that number."""
+    return np.floor(amount * (1 + 1e-13) + 1e-9).astype(np.int64)
+
+
 def sums_by_budget(amount: np.ndarray, draws: np.ndarray, budgets: int) -> np.ndarray:
     """The sum over the flows that draw on each budget."""
     flows, columns = np.nonzero(draws >= 0)

@@ -230,7 +230,7 @@ def count_waiting(partition: Partition, hw_at_start: Mapping[int, int]) -> None:
     acks = working is not None and working[1].hw > hw_at_start[working[1].broker]
     most = partition.settings.max_message_bytes
     on_append = sum(records for row, records in due_of if str(row["acks"]) != "all" and row["record_bytes"] <= most)
-    acks = acks or (taken > 0 and on_append > 0)
+    acks = acks or partition.taken_on_append > 0
     waits = partition.unacked > 0 or due > taken
     counts["unwritable_rounds"] += waits and not acks
     last = partition.client_leader

@@ -36,6 +36,7 @@ def append(partition: Partition) -> None:
     """T takes what its clients send in this round, and their order to delete records."""
     working = partition.working_leader()
     refused_before, partition.refusing = partition.refusing, None
+    partition.taken_on_append = 0
     if working is None or partition.status(working[0].broker).clients_cut:
         return
     leadership, replica = working
@@ -60,6 +61,7 @@ def append(partition: Partition) -> None:
         append_chunk(partition, replica, records)
         partition.ledger.counts["appended"] += count
         partition.produced.append((partition.now, replica.broker, bytes_of(records)))
+        partition.taken_on_append += 0 if str(row["acks"]) == "all" else count
         if str(row["acks"]) == "0":
             partition.ledger.send(records)
         elif str(row["acks"]) == "1":

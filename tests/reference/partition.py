@@ -161,6 +161,7 @@ class Partition:
         self.refusing: tuple[int, int] | None = None  # (broker, records) of the last round
         self.unacked = 0  # records of T that waited for an acknowledgement at the end of the last round
         self.appended_before = 0  # records appended in earlier rounds
+        self.taken_on_append = 0  # records with acks 0 or 1 that T appended in this round
         self.noted: dict[int, int] = {}
         self.fetch_states: dict[int, str] = {}
         self.quotas: dict[int, int] = {}

@@ -24,6 +24,9 @@ class WaitingClients:
         self.allowance: int | Fraction | None = None
         self.credit: int | Fraction = 0
         self.given_up = 0
+        self.slept_over_a_change = False
+        """Whether what waited while T did not serve would be other records, were it of the rounds just before T serves again."""
+        self._served = -1
 
     def due(self, now: int) -> list[int]:
         """Records by row that are due in the round."""
@@ -39,6 +42,7 @@ class WaitingClients:
 
     def sent(self, now: int) -> list[tuple[int, int, int]]:
         """Of what is due, and of what waits: (round in which it was due, place of its row, records), the oldest first."""
+        self._wake_up(now)
         due = self.due(now)
         if any(due):
             self.waiting.append((now, due))
@@ -58,3 +62,10 @@ class WaitingClients:
         if not self.waiting:
             self.credit = 0
         return found
+
+    def _wake_up(self, now: int) -> None:
+        """While T did not serve time stood still: what waits is as old as if it had come in the rounds just before."""
+        slept, self._served = now - 1 - self._served, now
+        if slept:
+            self.slept_over_a_change |= any(self.due(round_ + slept) != records for round_, records in self.waiting)
+            self.waiting = deque((round_ + slept, records) for round_, records in self.waiting)

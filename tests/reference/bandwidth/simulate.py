@@ -24,13 +24,16 @@ LEADER_LIST, FOLLOWER_LIST = "leader.replication.throttled.replicas", "follower.
 
 @dataclass
 class Edge:
-    """What was asked for and given at an edge; `of` are (topic, broker) of the followers."""
+    """What was asked for and given at an edge; `of` are (topic, broker) of the followers, `asked` by topic that is written what
+    its producers ask for, and may send in a round, None: anything.
+    """
 
     round: int
     of: list[tuple[str, int]]
     followers: list[Follower]
     producers: list[Producers]
     shares: Shares
+    asked: dict[str, tuple[int, int | None]]
 
 
 @dataclass
@@ -76,8 +79,7 @@ def changes_of(scenario: Scenario, partitions: Iterable[Partition]) -> set[int]:
     found = {row[key] for row in rows for key in ("from_round", "to_round") if row[key] is not None}
     found |= {command.round + later for command in scenario.commands for later in (0, 1)}
     for partition in partitions:
-        added = [broker for command in partition.case["commands"] for broker in command.get("replicas") or ()]
-        for broker in {*partition.case["replicas"], *added}:
+        for broker in replicas_of(partition, -1):
             history = partition.history[broker]
             found |= {now for now in range(1, len(history)) if history[now] != history[now - 1]}
     return found
@@ -108,7 +110,8 @@ def share_out(scenario: Scenario, run: SharedResult, now: int) -> Edge:
                     is_listed(scenario, topic, FOLLOWER_LIST, broker, now),
                 )
             )
-        if partition.working_leader() is not None and not partition.status(leader).clients_cut:
+        serves = partition.working_leader() is not None and not partition.status(leader).clients_cut
+        if serves or clients.waiting:
             demand = clients.bytes_of(clients.due(now)) - (-clients.bytes_waiting() // window)
             if demand:
                 written.setdefault(leader, []).append((topic, demand))
@@ -122,18 +125,20 @@ def share_out(scenario: Scenario, run: SharedResult, now: int) -> Edge:
         for topic, demand in written[one.broker]:
             if part < 1 or run.clients[topic].waiting:
                 run.clients[topic].allowance = int(part * demand)
-    return Edge(now, of, followers, producers, shares)
+    asked = {topic: (demand, run.clients[topic].allowance) for asking in written.values() for topic, demand in asking}
+    return Edge(now, of, followers, producers, shares, asked)
 
 
 def replicas_of(partition: Partition, leader: int) -> list[int]:
-    """Those that follow, or may."""
-    return [broker for broker in partition.controller.replicas if broker != leader]
+    """Those that follow, or may: whoever is a replica in some round of the run."""
+    named = [broker for command in partition.case["commands"] for broker in command.get("replicas") or ()]
+    return sorted({*partition.case["replicas"], *named} - {leader})
 
 
 def demand_of(partition: Partition, clients: WaitingClients, broker: int, window: int) -> int:
     """What a follower asks for, bytes a round."""
     working = partition.working_leader()
-    if working is None or not partition.status(broker).running:
+    if working is None or not partition.status(broker).running or broker not in partition.controller.replicas:
         return 0
     follower = partition.replicas[broker]
     lacks = sum(record.size_bytes for record in working[1].log.records) - sum(r.size_bytes for r in follower.log.records)

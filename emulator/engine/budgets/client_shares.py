@@ -116,9 +116,7 @@ def granted_to_clients(
     `budget`: by number; `draws`: by flow the budgets that it draws on; `connections_of_each`: of each fetcher that asks for
     something.
     """
-    asking = np.flatnonzero(fetches.demand > 0)
-    _, first = np.unique(fetches.flow[asking] // OF_FETCHER, return_index=True)
-    threads = sums_by_budget(np.full(len(first), connections_of_each), draws[asking[first]], len(budget))
+    threads = connections_of_each * _fetchers_of(budget, fetches, draws)
     wanted = sums_by_budget(fetches.demand, draws, len(budget))
     found = fair_parts(
         budget,
@@ -126,6 +124,14 @@ def granted_to_clients(
         np.vstack([asked.by_budget(asked.connections), threads]),
     )
     return np.minimum(asked.demand, asked.least(found[:-1]))
+
+
+def _fetchers_of(budget: np.ndarray, fetches: Flows, draws: np.ndarray) -> np.ndarray:
+    """By number of the budget the fetchers that ask for something of it, be it with one of their flows only."""
+    asking = np.flatnonzero(fetches.demand > 0)
+    flow, column = np.nonzero(draws[asking] >= 0)
+    own = np.unique(np.column_stack([draws[asking][flow, column], fetches.flow[asking][flow] // OF_FETCHER]), axis=0)
+    return np.bincount(own[:, 0], minlength=len(budget))
 
 
 def given_back(budget: np.ndarray, asked: Asked, granted: np.ndarray, fetched: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ class Layers:
     throttles: bool = False
     disks: bool = False
     quotas: bool = False
+    memory: bool = False
     slow: bool = False
     faults: bool = False
     commands: bool = False
@@ -63,10 +64,13 @@ def scenario_text(seed: int, layers: Layers | None = None) -> str:
     if layers.disks and disk.random() < 0.7:
         limits.append(f"disk_bytes_per_second = {int(network * disk.choice([0.5, 0.8, 1.1]))}")
         limits = limits[disk.choice([0, 1]) :]
+    memory = random.Random(f"memory/{seed}")
+    if layers.memory and memory.random() < 0.7:
+        limits.append(f"page_cache_bytes = {memory.choice([1, 5, 30, 100, 1000]) * record_bytes * sum(sizes) // brokers}")
     throttle = random.Random(f"throttles/{seed}")
     commands: list[str] = []
     if layers.throttles and throttle.random() < 0.7:
-        limits = limits if throttle.random() < 0.5 else []
+        limits = limits if throttle.random() < 0.5 else [line for line in limits if "page" in line]
         config["leader.replication.throttled.rate"] = int(network * throttle.choice([0.1, 0.5, 1]))
         config["follower.replication.throttled.rate"] = int(network * throttle.choice([0.1, 0.5, 1]))
         for key in ("leader", "follower"):

@@ -66,11 +66,17 @@ class Follower:
 
 @dataclass(frozen=True)
 class Producers:
-    """What is sent to a broker: of so many partitions that are written."""
+    """What is sent to a broker: of so many partitions that are written, `quota`: bytes a round, None: any number."""
 
     broker: int
-    demand: int
+    wanted: int
     connections: int
+    quota: Fraction | None = None
+
+    @property
+    def demand(self) -> Fraction:
+        """What they ask for."""
+        return Fraction(self.wanted) if self.quota is None else min(Fraction(self.wanted), self.quota)
 
     @property
     def draws_on(self) -> list[Budget]:
@@ -112,7 +118,7 @@ def share(limits: Limits, followers: Sequence[Follower], producers: Sequence[Pro
     for one, part in zip(followers, parts, strict=True):
         beside = [over[budget] / drawing[budget] for budget in one.draws_on if budget in limited]
         quotas.append(int(part * one.demand + min(beside)) if beside else None)
-    shares = [amount / one.demand if one.demand else Fraction(1) for one, amount in zip(producers, got, strict=True)]
+    shares = [amount / one.wanted if one.wanted else Fraction(1) for one, amount in zip(producers, got, strict=True)]
     return Shares(quotas, shares, any(part < 1 for part in [*parts, *shares]))
 
 
@@ -136,7 +142,7 @@ def _to_producers(
     for budget, limit in limited.items():
         asking = [at for at, one in enumerate(producers) if budget in one.draws_on]
         drawing = [one for one in followers if budget in one.draws_on]
-        wanted = [(producers[at].demand, producers[at].connections) for at in asking]
+        wanted: list[tuple[int | Fraction, int]] = [(producers[at].demand, producers[at].connections) for at in asking]
         wanted.append((sum(one.demand for one in drawing), fetchers * len(connected_to(budget[1], drawing))))
         for at, amount in zip(asking, even_parts(limit, wanted), strict=False):
             got[at] = min(got[at], amount)
@@ -150,7 +156,7 @@ def connected_to(broker: int, followers: Sequence[Follower]) -> set[tuple[str, i
     }
 
 
-def even_parts(limit: Fraction, wanted: Sequence[tuple[int, int]]) -> list[Fraction]:
+def even_parts(limit: Fraction, wanted: Sequence[tuple[int | Fraction, int]]) -> list[Fraction]:
     """What each gets of (what it wants, its connections): rates rise together, and who has all it wants leaves the rest."""
     got = [Fraction(0) for _ in wanted]
     left, rising = max(limit, Fraction(0)), {at for at, (demand, connections) in enumerate(wanted) if demand and connections}

@@ -9,6 +9,7 @@ from typing import Any
 
 from emulator.scenario.model import Scenario
 
+from ..consumers.sources import page_cache_shares
 from ..fetching import full_fetches
 from ..kafka import Result, outcomes, partition_row, play_after_inputs, take_inputs, trace_row
 from ..partition import Partition
@@ -19,6 +20,7 @@ from .edges import Edges
 from .sharing import Follower, Limits, Producers, Shares, share
 
 LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
+PRODUCER_RATE = "producer_byte_rate"
 LEADER_LIST, FOLLOWER_LIST = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
 
 
@@ -77,11 +79,14 @@ def changes_of(scenario: Scenario, partitions: Iterable[Partition]) -> set[int]:
     """Rounds in which any input changes, or what faults say of a broker that has replicas."""
     rows = scenario.workload.to_pylist() + scenario.faults.to_pylist()
     found = {row[key] for row in rows for key in ("from_round", "to_round") if row[key] is not None}
-    found |= {command.round + later for command in scenario.commands for later in (0, 1)}
+    found |= {command.round for command in scenario.commands}
+    found |= {command.round + 1 for command in scenario.commands if command.kind != "alter_config" or command.broker is None}
     for partition in partitions:
         for broker in replicas_of(partition, -1):
             history = partition.history[broker]
-            found |= {now for now in range(1, len(history)) if history[now] != history[now - 1]}
+            rounds = range(1, len(history))
+            found |= {now for now in rounds if history[now] != history[now - 1]}
+            found |= {now + 1 for now in rounds if history[now].fenced != history[now - 1].fenced}
     return found
 
 
@@ -90,7 +95,9 @@ def share_out(scenario: Scenario, run: SharedResult, now: int) -> Edge:
     window = scenario.quota_window_rounds
     of: list[tuple[str, int]] = []
     followers: list[Follower] = []
-    written: dict[int, list[tuple[str, int]]] = {}
+    quotas: dict[str, Fraction | None] = {}
+    shares_of_memory = memory_of(scenario, run)
+    written: dict[tuple[int, str], list[tuple[str, int]]] = {}
     for topic, partition in run.partitions.items():
         clients = run.clients[topic]
         clients.allowance = None
@@ -100,6 +107,7 @@ def share_out(scenario: Scenario, run: SharedResult, now: int) -> Edge:
         leader = partition.leadership.broker
         for broker in replicas_of(partition, leader):
             of.append((topic, broker))
+            memory = shares_of_memory[topic][leader]
             followers.append(
                 Follower(
                     leader,
@@ -108,23 +116,30 @@ def share_out(scenario: Scenario, run: SharedResult, now: int) -> Edge:
                     broker in partition.isr_known_to(partition.leadership),
                     is_listed(scenario, topic, LEADER_LIST, leader, now),
                     is_listed(scenario, topic, FOLLOWER_LIST, broker, now),
+                    memory is not None and lacking(partition, leader, broker) > memory,
                 )
             )
         serves = partition.working_leader() is not None and not partition.status(leader).clients_cut
+        demand = 0
         if serves or clients.waiting:
             demand = clients.bytes_of(clients.due(now)) - (-clients.bytes_waiting() // window)
-            if demand:
-                written.setdefault(leader, []).append((topic, demand))
-    producers = [Producers(broker, sum(demand for _, demand in asking), len(asking)) for broker, asking in written.items()]
+        quotas[topic] = quota_at(scenario, topic, now)
+        written.setdefault((leader, "" if quotas[topic] is None else topic), []).append((topic, demand))
+    producers = [
+        Producers(broker, sum(demand for _, demand in asking), sum(demand > 0 for _, demand in asking), quotas.get(client))
+        for (broker, client), asking in written.items()
+    ]
     fetchers = int(scenario.config.get("num.replica.fetchers", 1))
     shares = share(limits_at(scenario, now), followers, producers, fetchers)
     for (topic, broker), quota in zip(of, shares.quotas, strict=True):
         if quota is not None:
             run.partitions[topic].quotas[broker] = quota
-    for one, part in zip(producers, shares.parts, strict=True):
-        for topic, demand in written[one.broker]:
+    for (one, part), asking in zip(zip(producers, shares.parts, strict=True), written.values(), strict=True):
+        for topic, demand in asking:
             if part < 1 or run.clients[topic].waiting:
                 run.clients[topic].allowance = int(part * demand)
+            elif one.quota is not None:
+                run.clients[topic].allowance = int(one.quota)
     asked = {topic: (demand, run.clients[topic].allowance) for asking in written.values() for topic, demand in asking}
     return Edge(now, of, followers, producers, shares, asked)
 
@@ -140,13 +155,39 @@ def demand_of(partition: Partition, clients: WaitingClients, broker: int, window
     working = partition.working_leader()
     if working is None or not partition.status(broker).running or broker not in partition.controller.replicas:
         return 0
-    follower = partition.replicas[broker]
-    lacks = sum(record.size_bytes for record in working[1].log.records) - sum(r.size_bytes for r in follower.log.records)
+    lacks = lacking(partition, working[1].broker, broker)
     due = clients.due(partition.now)
-    asked = -(-max(lacks, 0) // window) + clients.bytes_of(due)
+    asked = -(-lacks // window) + clients.bytes_of(due)
     largest = max((count * row["record_bytes"] for count, row in zip(due, clients.rows, strict=True)), default=0)
     limit = max(partition.settings.fetch_limit(broker), largest)
     return min(asked, full_fetches(partition.case, partition.case["round_ms"], limit) * limit)
+
+
+def lacking(partition: Partition, leader: int, broker: int) -> int:
+    """Bytes of the leader's log beyond the follower's."""
+    of_leader, own = (
+        sum(record.size_bytes for record in partition.replicas[one].log.records) if one in partition.replicas else 0
+        for one in (leader, broker)
+    )
+    return max(of_leader - own, 0)
+
+
+def memory_of(scenario: Scenario, run: SharedResult) -> dict[str, dict[int, int | None]]:
+    """By topic and broker the share of the page cache; as far as the scenario has one for all brokers."""
+    caches = {broker.page_cache_bytes for broker in scenario.brokers}
+    assert len(caches) == 1
+    cases = [{**partition.case, "page_cache_bytes": min(caches)} for partition in run.partitions.values()]
+    return {topic: page_cache_shares(cases, number) for number, topic in enumerate(run.partitions)}
+
+
+def quota_at(scenario: Scenario, topic: str, now: int) -> Fraction | None:
+    """What those who write a topic may send to each broker in a round, None: any number."""
+    own = next(one for one in scenario.topics if one.name == topic).config
+    rate = own.get(PRODUCER_RATE, scenario.config.get(PRODUCER_RATE))
+    for command in scenario.commands:
+        if command.kind == "alter_config" and command.round <= now and command.topic == topic:
+            rate = (command.config or {}).get(PRODUCER_RATE, rate)
+    return None if rate is None else int(rate) * Fraction(scenario.round_ms, 1000)
 
 
 def limits_at(scenario: Scenario, now: int) -> Limits:

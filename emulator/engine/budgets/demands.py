@@ -137,7 +137,9 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
     asks = follows & is_replica(state, layout) & runs & serves[of]
     of_leaders, of_followers = listed[0][leader][of], listed[1]
     is_listed = follows & (of_leaders | of_followers)
-    in_sync = parts["known_isr"][of] >> slot & 1 == 1
+    # A T that restarts has read what the controller holds; any other knows what it knew.
+    restarts = runs[leader] & (replicas["status"][leader] & OFFLINE != 0)
+    in_sync = np.where(restarts, parts["isr"], parts["known_isr"])[of] >> slot & 1 == 1
     in_memory = page_cache[leader][of]
     flags = np.where(follows & of_leaders, BY_LEADER, 0) + np.where(follows & of_followers, BY_FOLLOWER, 0)
     flags += np.where(is_listed & in_sync, IN_SYNC, 0)

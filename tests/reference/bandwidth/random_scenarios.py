@@ -22,6 +22,7 @@ class Layers:
     slow: bool = False
     faults: bool = False
     commands: bool = False
+    seldom: bool = False
 
     @classmethod
     def everything(cls) -> Layers:
@@ -111,6 +112,33 @@ def scenario_text(seed: int, layers: Layers | None = None) -> str:
             if records and begin < end:
                 lines += ["[[workload]]", f'topic = "t{number}"', f"from_round = {begin}", f"to_round = {end}"]
                 lines += [f"records_per_round = {records}", f"record_bytes = {record_bytes}", f'acks = "{acks}"']
+    seldom = random.Random(f"seldom/{seed}")
+    if layers.seldom:
+        for number, size in enumerate(sizes):
+            if seldom.random() < 0.5:
+                begin = seldom.randint(0, rounds - 2)
+                lines += ["[[workload]]", f'topic = "t{number}"', f"from_round = {begin}", f"to_round = {rounds - 1}"]
+                if seldom.random() < 0.5:
+                    lines += [f"records_per_second = {size * seldom.choice([0.13, 0.7, 1.3])}"]
+                else:
+                    lines += [f"records_per_round = {seldom.choice([1, 1, size])}"]
+                lines += [f"record_bytes = {seldom.choice([1, 3, 20]) * record_bytes // seldom.choice([1, 3])}"]
+                lines += [f'acks = "{seldom.choice(["all", "1", "0"])}"']
+        for _ in range(seldom.randint(0, 3)):
+            begin = seldom.randint(1, rounds - 2)
+            kind = seldom.choice(["broker_crash", "isolation", "stale_metadata", "controller_loss", "slow_link", "link_cut"])
+            end = min(rounds, begin + seldom.randint(1, 20))
+            if kind == "controller_loss":
+                lines += ["[[faults]]", f'kind = "{kind}"', f"from_round = {begin}", f"to_round = {end}"]
+                continue
+            lines += _fault(kind, seldom.randint(1, brokers), begin, end)
+            more = {"broker_crash": "moment = 0.4", "isolation": "clients = true", "slow_link": "round_trip_ms = 120"}
+            lines += [more[kind]] if kind in more else []
+            if kind == "link_cut":
+                lines += [f"peer = {1 + int(lines[-3].split()[-1]) % brokers}"]
+        if seldom.random() < 0.3:
+            commands += ["[[commands]]", 'kind = "preferred_leader_election"', f"round = {seldom.randint(1, rounds - 1)}"]
+            commands += [f'topic = "t{seldom.randrange(topics)}"', "partition = 0"]
     begin = rng.randint(2, rounds // 3)
     lines += _fault("broker_crash", rng.randint(1, brokers), begin, min(rounds, begin + rng.randint(6, rounds // 2)))
     faults = random.Random(f"faults/{seed}")

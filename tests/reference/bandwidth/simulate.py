@@ -157,7 +157,7 @@ def demand_of(partition: Partition, clients: WaitingClients, broker: int, window
         return 0
     lacks = lacking(partition, working[1].broker, broker)
     due = clients.due(partition.now)
-    asked = -(-lacks // window) + clients.bytes_of(due)
+    asked = -(-lacks // window) + (0 if partition.status(working[1].broker).clients_cut else clients.bytes_of(due))
     largest = max((count * row["record_bytes"] for count, row in zip(due, clients.rows, strict=True)), default=0)
     limit = max(partition.settings.fetch_limit(broker), largest)
     return min(asked, full_fetches(partition.case, partition.case["round_ms"], limit) * limit)

@@ -12,6 +12,7 @@ from emulator.scenario.model import Scenario
 from ..consumers.sources import page_cache_shares
 from ..fetching import full_fetches
 from ..kafka import Result, outcomes, partition_row, play_after_inputs, take_inputs, trace_row
+from ..log import bytes_of
 from ..partition import Partition
 from ..scenario_cases import cases_of_run
 from ..truncation import start_truncating
@@ -46,6 +47,8 @@ class SharedResult:
     partitions: dict[str, Partition] = field(default_factory=dict)
     clients: dict[str, WaitingClients] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
+    log_bytes: dict[str, dict[int, int]] = field(default_factory=dict)
+    """By topic and broker how large logs were before the round; what damage takes in it is not known yet."""
 
 
 def simulate_shared(scenario: Scenario, cases: Mapping[str, Mapping[str, Any]]) -> SharedResult:
@@ -59,8 +62,9 @@ def simulate_shared(scenario: Scenario, cases: Mapping[str, Mapping[str, Any]]) 
         found.results[topic] = Result([], [], {}, partition.ledger.events, partition.coverage, [], {})
     edges = Edges(scenario.quota_window_rounds, changes_of(scenario, found.partitions.values()))
     for now in range(scenario.rounds):
-        for partition in found.partitions.values():
+        for topic, partition in found.partitions.items():
             partition.now = now
+            found.log_bytes[topic] = {broker: bytes_of(one.log.records) for broker, one in partition.replicas.items()}
             take_inputs(partition)
         if now == edges.next:
             found.edges.append(share_out(scenario, found, now))
@@ -112,11 +116,11 @@ def share_out(scenario: Scenario, run: SharedResult, now: int) -> Edge:
                 Follower(
                     leader,
                     broker,
-                    demand_of(partition, clients, broker, window),
+                    demand_of(partition, clients, run.log_bytes[topic], broker, window),
                     broker in partition.isr_known_to(partition.leadership),
                     is_listed(scenario, topic, LEADER_LIST, leader, now),
                     is_listed(scenario, topic, FOLLOWER_LIST, broker, now),
-                    memory is not None and lacking(partition, leader, broker) > memory,
+                    memory is not None and lacking(run.log_bytes[topic], leader, broker) > memory,
                 )
             )
         serves = partition.working_leader() is not None and not partition.status(leader).clients_cut
@@ -150,12 +154,12 @@ def replicas_of(partition: Partition, leader: int) -> list[int]:
     return sorted({*partition.case["replicas"], *named} - {leader})
 
 
-def demand_of(partition: Partition, clients: WaitingClients, broker: int, window: int) -> int:
+def demand_of(partition: Partition, clients: WaitingClients, log_bytes: Mapping[int, int], broker: int, window: int) -> int:
     """What a follower asks for, bytes a round."""
     working = partition.working_leader()
     if working is None or not partition.status(broker).running or broker not in partition.controller.replicas:
         return 0
-    lacks = lacking(partition, working[1].broker, broker)
+    lacks = lacking(log_bytes, working[1].broker, broker)
     due = clients.due(partition.now)
     asked = -(-lacks // window) + (0 if partition.status(working[1].broker).clients_cut else clients.bytes_of(due))
     largest = max((count * row["record_bytes"] for count, row in zip(due, clients.rows, strict=True)), default=0)
@@ -163,13 +167,9 @@ def demand_of(partition: Partition, clients: WaitingClients, broker: int, window
     return min(asked, full_fetches(partition.case, partition.case["round_ms"], limit) * limit)
 
 
-def lacking(partition: Partition, leader: int, broker: int) -> int:
+def lacking(log_bytes: Mapping[int, int], leader: int, broker: int) -> int:
     """Bytes of the leader's log beyond the follower's."""
-    of_leader, own = (
-        sum(record.size_bytes for record in partition.replicas[one].log.records) if one in partition.replicas else 0
-        for one in (leader, broker)
-    )
-    return max(of_leader - own, 0)
+    return max(log_bytes.get(leader, 0) - log_bytes.get(broker, 0), 0)
 
 
 def memory_of(scenario: Scenario, run: SharedResult) -> dict[str, dict[int, int | None]]:

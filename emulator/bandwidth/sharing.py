@@ -68,7 +68,7 @@ def left_for_each(left: np.ndarray, followers: np.ndarray, draws: np.ndarray, ot
 
 def floored(amount: np.ndarray) -> np.ndarray:
     """Whole bytes of amounts. What is a whole number but for how floats are rounded is that number."""
-    return np.floor(amount * (1 + 1e-13) + 1e-9).astype(np.int64)
+    return np.floor(amount * (1 + 1e-14) + 1e-6).astype(np.int64)
 
 
 def sums_by_budget(amount: np.ndarray, draws: np.ndarray, budgets: int) -> np.ndarray:

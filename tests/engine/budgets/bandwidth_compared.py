@@ -11,15 +11,26 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.engine.budgets.play_shared import play_shared, shared_payload
+from emulator.engine.budgets.saturated import saturated_columns
 from emulator.inputs.arrays import prepare
 from emulator.scenario import load_run
 from tests.differing_rows import rows_that_differ
-from tests.reference.bandwidth.simulate import SharedResult, cases_of, simulate_shared
+from tests.reference.bandwidth.sharing import DISK, FOLLOWER_THROTTLE, LEADER_THROTTLE, NETWORK_IN, NETWORK_OUT
+from tests.reference.bandwidth.simulate import FOLLOWERS, PRODUCERS, SharedResult, cases_of, simulate_shared
 from tests.rounds.kafka.compared import PARTITION_COLUMNS, REFERENCE_KINDS, TRACE_COLUMNS
 
 Difference = tuple[Any, ...]
 EVENT_COLUMNS = ("round", "kind", "broker", "leader_epoch", "from_offset", "to_offset", "cause", "records")
 BUCKET = 10
+HELD = {
+    "network_in_saturated_rounds": {NETWORK_IN},
+    "network_out_saturated_rounds": {NETWORK_OUT},
+    "disk_saturated_rounds": {DISK},
+    "throttled_rounds": {LEADER_THROTTLE, FOLLOWER_THROTTLE},
+    "followers_held_rounds": {FOLLOWERS},
+    "producers_held_rounds": {PRODUCERS},
+}
+"""Columns of broker_rounds, and what of an edge's `held` they are about."""
 
 
 def differences_of(text: str, folder: Path, leaps: bool = True) -> tuple[SharedResult, list[Difference]]:
@@ -35,6 +46,7 @@ def differences_of(text: str, folder: Path, leaps: bool = True) -> tuple[SharedR
     for topic in expected.results:
         found += [(topic, *one) for one in _of_topic(expected, topic, tables)]
     found += _of_traffic(expected, [broker.id for broker in scenario.brokers], tables["traffic"], scenario.rounds)
+    found += _of_held(expected, [broker.id for broker in scenario.brokers], tables["saturated"], scenario.rounds)
     return expected, sorted(found, key=lambda one: one[2])
 
 
@@ -79,3 +91,21 @@ def _of_traffic(run: SharedResult, brokers: list[int], told: pa.Table, rounds: i
         for name in names
         if expected[bucket, broker, name] != found[bucket, broker, name]
     ]
+
+
+def _of_held(run: SharedResult, brokers: list[int], told: pa.Table, rounds: int) -> list[Difference]:
+    """Rounds by broker and time bucket in which budgets were used up, and followers and producers were held back."""
+    begins = [*range(0, rounds, BUCKET), rounds]
+    found = saturated_columns(told, 0, len(brokers), np.array(begins))
+    differences = []
+    for name, kinds in HELD.items():
+        expected: Counter[tuple[int, int]] = Counter()
+        ends = [edge.round for edge in run.edges[1:]] + [rounds]
+        for edge, end in zip(run.edges, ends, strict=True):
+            for broker in {broker for kind, broker in edge.held if kind in kinds}:
+                expected.update((round_ // BUCKET, broker) for round_ in range(edge.round, end))
+        for at, value in enumerate(found[name].tolist()):
+            bucket, place = divmod(at, len(brokers))
+            if expected[bucket, brokers[place]] != value:
+                differences.append(("held", name, bucket * BUCKET, brokers[place], expected[bucket, brokers[place]], value))
+    return differences

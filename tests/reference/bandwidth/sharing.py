@@ -86,11 +86,17 @@ class Producers:
 
 @dataclass(frozen=True)
 class Shares:
-    """`quotas` by follower, None: none; `parts` by producers; whether anybody gets less than it asks for."""
+    """`quotas` by follower, None: none; `parts` of demands, by producers and by follower; budgets that hold somebody back."""
 
     quotas: list[int | None]
     parts: list[Fraction]
-    is_short: bool
+    of_followers: list[Fraction]
+    used_up: set[Budget]
+
+    @property
+    def is_short(self) -> bool:
+        """Whether anybody gets less than it asks for."""
+        return any(part < 1 for part in [*self.parts, *self.of_followers])
 
 
 def share(limits: Limits, followers: Sequence[Follower], producers: Sequence[Producers], fetchers: int = 1) -> Shares:
@@ -102,7 +108,7 @@ def share(limits: Limits, followers: Sequence[Follower], producers: Sequence[Pro
     for budget in left.keys() & {listed for one in followers for listed in one.listed_at}:
         in_sync = sum(one.demand for one in followers if one.in_isr and budget in one.listed_at)
         left[budget] = max(left[budget] - in_sync, Fraction(0))
-    parts = rise_together(left, followers)
+    parts, used_up = rise_together(left, followers)
     used: dict[Budget, Fraction] = defaultdict(Fraction)
     for one, part in zip(followers, parts, strict=True):
         for budget in one.draws_on:
@@ -119,7 +125,9 @@ def share(limits: Limits, followers: Sequence[Follower], producers: Sequence[Pro
         beside = [over[budget] / drawing[budget] for budget in one.draws_on if budget in limited]
         quotas.append(int(part * one.demand + min(beside)) if beside else None)
     shares = [amount / one.wanted if one.wanted else Fraction(1) for one, amount in zip(producers, got, strict=True)]
-    return Shares(quotas, shares, any(part < 1 for part in [*parts, *shares]))
+    for one, amount in zip(producers, got, strict=True):
+        used_up |= {budget for budget in one.draws_on if amount < one.demand and over.get(budget, 1) < 1}
+    return Shares(quotas, shares, parts, used_up)
 
 
 def _without_those_in_sync(limited: Mapping[Budget, Fraction], followers: Sequence[Follower]) -> dict[Budget, Fraction]:
@@ -174,17 +182,21 @@ def even_parts(limit: Fraction, wanted: Sequence[tuple[int | Fraction, int]]) ->
     return got
 
 
-def rise_together(left: Mapping[Budget, Fraction], followers: Sequence[Follower]) -> list[Fraction]:
-    """The part of its demand that each gets: all rise from 0 to 1, and stay where a budget that they draw on is used up."""
+def rise_together(left: Mapping[Budget, Fraction], followers: Sequence[Follower]) -> tuple[list[Fraction], set[Budget]]:
+    """The part of its demand that each gets: all rise from 0 to 1, and stay where a budget that they draw on is used up; and
+    these budgets.
+    """
     parts = [Fraction(1) for _ in followers]
     rising = {at for at, one in enumerate(followers) if one.demand}
     rest = {budget: max(limit, Fraction(0)) for budget, limit in left.items()}
+    used_up: set[Budget] = set()
     while rising:
         asked = {budget: sum(followers[at].demand for at in rising if budget in followers[at].draws_on) for budget in rest}
         level = min((rest[budget] / total for budget, total in asked.items() if total), default=Fraction(1))
         if level >= 1:
             break
         full = {budget for budget, total in asked.items() if total and rest[budget] / total == level}
+        used_up |= full
         stay = {at for at in rising if full.intersection(followers[at].draws_on)}
         for at in stay:
             parts[at] = level
@@ -192,4 +204,4 @@ def rise_together(left: Mapping[Budget, Fraction], followers: Sequence[Follower]
                 if budget in rest:
                     rest[budget] -= level * followers[at].demand
         rising -= stay
-    return parts
+    return parts, used_up

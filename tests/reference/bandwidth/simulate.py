@@ -24,6 +24,8 @@ LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.repl
 PRODUCER_RATE = "producer_byte_rate"
 LEADER_LIST, FOLLOWER_LIST = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
 
+FOLLOWERS, PRODUCERS = "followers", "producers"
+
 
 @dataclass
 class Edge:
@@ -37,6 +39,13 @@ class Edge:
     producers: list[Producers]
     shares: Shares
     asked: dict[str, tuple[int, int | None]]
+
+    @property
+    def held(self) -> set[tuple[str, int]]:
+        """Budgets that are used up, and of which brokers followers and producers get less than they ask for."""
+        short = {(FOLLOWERS, one.broker) for one, part in zip(self.followers, self.shares.of_followers, strict=True) if part < 1}
+        short |= {(PRODUCERS, one.broker) for one, part in zip(self.producers, self.shares.parts, strict=True) if part < 1}
+        return self.shares.used_up | short
 
 
 @dataclass

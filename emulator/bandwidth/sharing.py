@@ -49,7 +49,7 @@ def share_out(budget: np.ndarray, demand: np.ndarray, followers: np.ndarray, dra
         level += step
         part[rising] = level
         left = np.where(np.isinf(left), left, np.maximum(left - step * load, 0.0))
-        if level >= 1.0:
+        if level >= 1.0 - FULL:
             break
         empty = np.isfinite(budget) & (load > 0) & (left <= FULL * np.maximum(budget, 1.0))
         saturated |= empty

@@ -23,6 +23,7 @@ class Layers:
     faults: bool = False
     commands: bool = False
     seldom: bool = False
+    long: bool = False
 
     @classmethod
     def everything(cls) -> Layers:
@@ -36,6 +37,8 @@ def scenario_text(seed: int, layers: Layers | None = None) -> str:
     rng = random.Random(seed)
     brokers, topics, rounds = rng.randint(3, 6), rng.randint(4, 10), rng.randint(40, 120)
     round_ms = rng.choice([500, 500, 1000])
+    if layers.long:  # so that what waits is given up
+        round_ms = random.Random(f"long/{seed}").choice([3_000, 7_000, 20_000])
     window = rng.choice([3, 4, 5, 8, 20])
     record_bytes = rng.choice([100, 500])
     sizes = [rng.choice([1, 2, 4, 8]) for _ in range(topics)]

@@ -16,7 +16,7 @@ from emulator.inputs.arrays import prepare
 from emulator.scenario import load_run
 from tests.differing_rows import rows_that_differ
 from tests.reference.bandwidth.sharing import DISK, FOLLOWER_THROTTLE, LEADER_THROTTLE, NETWORK_IN, NETWORK_OUT
-from tests.reference.bandwidth.simulate import FOLLOWERS, PRODUCERS, SharedResult, cases_of, simulate_shared
+from tests.reference.bandwidth.simulate import FOLLOWERS, PRODUCERS, SharedResult, cases_of, parts_of, simulate_shared
 from tests.rounds.kafka.compared import PARTITION_COLUMNS, REFERENCE_KINDS, TRACE_COLUMNS
 
 Difference = tuple[Any, ...]
@@ -34,26 +34,29 @@ HELD = {
 
 
 def differences_of(text: str, folder: Path, leaps: bool = True) -> tuple[SharedResult, list[Difference]]:
-    """What the reference makes of a scenario file, and (topic, column, round, key, reference, engine) of all that differs."""
+    """What the reference makes of a scenario file, and (place, column, round, key, reference, engine) of all that differs."""
     path = folder / "s.toml"
     path.write_text(text)
     run = load_run(str(path))
     [scenario] = run.scenarios
-    prepared = prepare([scenario], {scenario.scenario_id: np.ones(len(scenario.topics), bool)}, leaps, BUCKET)
+    prepared = prepare(
+        [scenario], {scenario.scenario_id: np.ones(sum(topic.partitions for topic in scenario.topics), bool)}, leaps, BUCKET
+    )
     tables = play_shared(0, shared_payload(prepared, 0))
     expected = simulate_shared(scenario, cases_of(run))
     found: list[Difference] = []
-    for topic in expected.results:
-        found += [(topic, *one) for one in _of_topic(expected, topic, tables)]
+    for place in expected.results:
+        found += [(place, *one) for one in _of_partition(expected, place, tables)]
     found += _of_traffic(expected, [broker.id for broker in scenario.brokers], tables["traffic"], scenario.rounds)
     found += _of_held(expected, [broker.id for broker in scenario.brokers], tables["saturated"], scenario.rounds)
     return expected, sorted(found, key=lambda one: one[2])
 
 
-def _of_topic(run: SharedResult, topic: str, tables: Mapping[str, pa.Table]) -> list[Difference]:
-    expected = run.results[topic]
+def _of_partition(run: SharedResult, place: str, tables: Mapping[str, pa.Table]) -> list[Difference]:
+    expected = run.results[place]
+    of = dict(zip(("topic", "partition"), parts_of(place), strict=True))
     own = {
-        name: [row for row in tables[name].to_pylist() if row["topic"] == topic]
+        name: [row for row in tables[name].to_pylist() if of.items() <= row.items()]
         for name in ("trace", "trace_partitions", "events", "outcomes")
     }
     for row in own["trace"]:
@@ -66,7 +69,7 @@ def _of_topic(run: SharedResult, topic: str, tables: Mapping[str, pa.Table]) -> 
     found += [("event", event[0], event, 0, n) for event, n in (right - left).items()]
     [outcomes] = own["outcomes"]
     end = len(expected.trace_partitions)
-    told = {**expected.outcomes, "given_up": run.clients[topic].given_up}
+    told = {**expected.outcomes, "given_up": run.clients[place].given_up}
     return found + [(key, end, "outcomes", v, outcomes[key]) for key, v in told.items() if key in outcomes and v != outcomes[key]]
 
 

@@ -1,6 +1,6 @@
 """Small random scenarios whose brokers' networks, disks or throttles are too small for what is to be caught up.
 
-Every topic has one partition, as the reference plays those. What is written always fits unless `held` is drawn.
+What is written always fits unless `held` is drawn, or `wide`, in which topics may have a second partition.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ class Layers:
     commands: bool = False
     seldom: bool = False
     long: bool = False
+    wide: bool = False
 
     @classmethod
     def everything(cls) -> Layers:
@@ -80,6 +81,7 @@ def scenario_text(seed: int, layers: Layers | None = None) -> str:
         for key in ("leader", "follower"):
             for topic in own:
                 some = ",".join(f"0:{b}" for b in range(1, brokers + 1) if throttle.random() < 0.6)
+                some += ",1:1,1:3" if layers.wide and some else ""
                 topic[f"{key}.replication.throttled.replicas"] = throttle.choice(['"*"', f'"{some}"', f'"{some}"', '""'])
         if throttle.random() < 0.5:
             commands += ["[[commands]]", 'kind = "alter_config"', f"round = {throttle.randint(1, rounds - 1)}"]
@@ -104,8 +106,10 @@ def scenario_text(seed: int, layers: Layers | None = None) -> str:
         *limits,
         _config(config),
     ]
+    wide = random.Random(f"wide/{seed}")
     for number, (of, keys) in enumerate(zip(replicas, own, strict=True)):
-        lines += ["[[topics]]", f'name = "t{number}"', f"assignment = [{of}]", _config(keys)]
+        both = [of, wide.sample(range(1, brokers + 1), len(of))] if layers.wide and wide.random() < 0.5 else [of]
+        lines += ["[[topics]]", f'name = "t{number}"', f"assignment = {both}", _config(keys)]
     for number, size in enumerate(sizes):
         rows = [(0, rounds, size)]
         if layers.odd and odd.random() < 0.5:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from emulator.scenario.model import Scenario
+import pyarrow as pa
+
+from emulator.scenario.model import Run, Scenario
 
 from ..consumers.sources import page_cache_shares
 from ..fetching import full_fetches
@@ -29,7 +31,7 @@ FOLLOWERS, PRODUCERS = "followers", "producers"
 
 @dataclass
 class Edge:
-    """What was asked for and given at an edge; `of` are (topic, broker) of the followers, `asked` by topic that is written what
+    """What was asked for and given at an edge; `of` are (place, broker) of the followers, `asked` by place that is written what
     its producers ask for, and may send in a round, None: anything.
     """
 
@@ -50,41 +52,41 @@ class Edge:
 
 @dataclass
 class SharedResult:
-    """By topic what happened, and what was shared out."""
+    """By place what happened, and what was shared out."""
 
     results: dict[str, Result] = field(default_factory=dict)
     partitions: dict[str, Partition] = field(default_factory=dict)
     clients: dict[str, WaitingClients] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     log_bytes: dict[str, dict[int, int]] = field(default_factory=dict)
-    """By topic and broker how large logs were before the round; what damage takes in it is not known yet."""
+    """By place and broker how large logs were before the round; what damage takes in it is not known yet."""
 
 
 def simulate_shared(scenario: Scenario, cases: Mapping[str, Mapping[str, Any]]) -> SharedResult:
-    """Plays the cases (by topic, of one partition each) of a scenario."""
+    """Plays the cases (by place, of one partition each) of a scenario."""
     found = SharedResult()
-    for topic, case in cases.items():
+    for place, case in cases.items():
         partition = Partition(case)
         start_truncating(partition)
-        found.partitions[topic] = partition
-        partition.clients = found.clients[topic] = WaitingClients(partition)
-        found.results[topic] = Result([], [], {}, partition.ledger.events, partition.coverage, [], {})
+        found.partitions[place] = partition
+        partition.clients = found.clients[place] = WaitingClients(partition)
+        found.results[place] = Result([], [], {}, partition.ledger.events, partition.coverage, [], {})
     edges = Edges(scenario.quota_window_rounds, changes_of(scenario, found.partitions.values()))
     for now in range(scenario.rounds):
-        for topic, partition in found.partitions.items():
+        for place, partition in found.partitions.items():
             partition.now = now
-            found.log_bytes[topic] = {broker: bytes_of(one.log.records) for broker, one in partition.replicas.items()}
+            found.log_bytes[place] = {broker: bytes_of(one.log.records) for broker, one in partition.replicas.items()}
             take_inputs(partition)
         if now == edges.next:
             found.edges.append(share_out(scenario, found, now))
             edges.passed(found.edges[-1].shares.is_short)
-        for topic, partition in found.partitions.items():
+        for place, partition in found.partitions.items():
             play_after_inputs(partition)
-            result = found.results[topic]
+            result = found.results[place]
             result.trace.extend(trace_row(partition, partition.replicas[broker]) for broker in sorted(partition.replicas))
             result.trace_partitions.append(partition_row(partition))
-    for topic, partition in found.partitions.items():
-        found.results[topic].outcomes = outcomes(partition)
+    for place, partition in found.partitions.items():
+        found.results[place].outcomes = outcomes(partition)
     return found
 
 
@@ -111,49 +113,50 @@ def share_out(scenario: Scenario, run: SharedResult, now: int) -> Edge:
     quotas: dict[str, Fraction | None] = {}
     shares_of_memory = memory_of(scenario, run)
     written: dict[tuple[int, str], list[tuple[str, int]]] = {}
-    for topic, partition in run.partitions.items():
-        clients = run.clients[topic]
+    for place, partition in run.partitions.items():
+        clients = run.clients[place]
         clients.allowance = None
         partition.quotas = {}
         if partition.leadership is None:
             continue
         leader = partition.leadership.broker
         for broker in replicas_of(partition, leader):
-            of.append((topic, broker))
-            memory = shares_of_memory[topic][leader]
+            of.append((place, broker))
+            memory = shares_of_memory[place][leader]
             followers.append(
                 Follower(
                     leader,
                     broker,
-                    demand_of(partition, clients, run.log_bytes[topic], broker, window),
+                    demand_of(partition, clients, run.log_bytes[place], broker, window),
                     broker in partition.isr_known_to(partition.leadership),
-                    is_listed(scenario, topic, LEADER_LIST, leader, now),
-                    is_listed(scenario, topic, FOLLOWER_LIST, broker, now),
-                    memory is not None and lacking(run.log_bytes[topic], leader, broker) > memory,
+                    is_listed(scenario, place, LEADER_LIST, leader, now),
+                    is_listed(scenario, place, FOLLOWER_LIST, broker, now),
+                    memory is not None and lacking(run.log_bytes[place], leader, broker) > memory,
                 )
             )
         serves = partition.working_leader() is not None and not partition.status(leader).clients_cut
         demand = 0
         if serves or clients.waiting:
             demand = clients.bytes_of(clients.due(now)) - (-clients.bytes_waiting() // window)
+        topic, _ = parts_of(place)
         quotas[topic] = quota_at(scenario, topic, now)
-        written.setdefault((leader, "" if quotas[topic] is None else topic), []).append((topic, demand))
+        written.setdefault((leader, "" if quotas[topic] is None else topic), []).append((place, demand))
     producers = [
         Producers(broker, sum(demand for _, demand in asking), sum(demand > 0 for _, demand in asking), quotas.get(client))
         for (broker, client), asking in written.items()
     ]
     fetchers = int(scenario.config.get("num.replica.fetchers", 1))
     shares = share(limits_at(scenario, now), followers, producers, fetchers)
-    for (topic, broker), quota in zip(of, shares.quotas, strict=True):
+    for (place, broker), quota in zip(of, shares.quotas, strict=True):
         if quota is not None:
-            run.partitions[topic].quotas[broker] = quota
+            run.partitions[place].quotas[broker] = quota
     for (one, part), asking in zip(zip(producers, shares.parts, strict=True), written.values(), strict=True):
-        for topic, demand in asking:
-            if part < 1 or run.clients[topic].waiting:
-                run.clients[topic].allowance = int(part * demand)
+        for place, demand in asking:
+            if part < 1 or run.clients[place].waiting:
+                run.clients[place].allowance = int(part * demand)
             elif one.quota is not None:
-                run.clients[topic].allowance = int(one.quota)
-    asked = {topic: (demand, run.clients[topic].allowance) for asking in written.values() for topic, demand in asking}
+                run.clients[place].allowance = int(one.quota)
+    asked = {place: (demand, run.clients[place].allowance) for asking in written.values() for place, demand in asking}
     return Edge(now, of, followers, producers, shares, asked)
 
 
@@ -182,11 +185,11 @@ def lacking(log_bytes: Mapping[int, int], leader: int, broker: int) -> int:
 
 
 def memory_of(scenario: Scenario, run: SharedResult) -> dict[str, dict[int, int | None]]:
-    """By topic and broker the share of the page cache; as far as the scenario has one for all brokers."""
+    """By place and broker the share of the page cache; as far as the scenario has one for all brokers."""
     caches = {broker.page_cache_bytes for broker in scenario.brokers}
     assert len(caches) == 1
     cases = [{**partition.case, "page_cache_bytes": min(caches)} for partition in run.partitions.values()]
-    return {topic: page_cache_shares(cases, number) for number, topic in enumerate(run.partitions)}
+    return {place: page_cache_shares(cases, number) for number, place in enumerate(run.partitions)}
 
 
 def quota_at(scenario: Scenario, topic: str, now: int) -> Fraction | None:
@@ -216,16 +219,49 @@ def limits_at(scenario: Scenario, now: int) -> Limits:
     return Limits(network, disk, *throttles)
 
 
-def is_listed(scenario: Scenario, topic: str, key: str, broker: int, now: int) -> bool:
-    """Whether the topic's list has its partition 0 at a broker."""
+def is_listed(scenario: Scenario, place: str, key: str, broker: int, now: int) -> bool:
+    """Whether the topic's list has its partition at a broker."""
+    topic, number = parts_of(place)
     listed = next(one for one in scenario.topics if one.name == topic).config.get(key, scenario.config.get(key, ""))
     for command in scenario.commands:
         if command.kind == "alter_config" and command.round <= now and command.topic == topic and key in (command.config or {}):
             assert command.config is not None
             listed = command.config[key]
-    return listed == "*" or f"0:{broker}" in str(listed).split(",")
+    return listed == "*" or f"{number}:{broker}" in str(listed).split(",")
 
 
-def cases_of(scenario_run: Any) -> dict[str, dict[str, Any]]:
-    """The cases of a run of one scenario, by topic."""
-    return {topic: case for (_, topic), case in cases_of_run(scenario_run).items()}
+def parts_of(place: str) -> tuple[str, int]:
+    """The topic and the number of a partition."""
+    topic, number = place.rsplit(":", 1)
+    return topic, int(number)
+
+
+def cases_of(run: Run) -> dict[str, dict[str, Any]]:
+    """The cases of a run of one scenario, by place: topic:partition, in their order."""
+    [scenario] = run.scenarios
+    faults = [{key: given for key, given in row.items() if given is not None} for row in scenario.faults.to_pylist()]
+    found: dict[str, dict[str, Any]] = {}
+    for topic in scenario.topics:
+        for number in range(topic.partitions):
+            own = replace(
+                scenario,
+                topics=(replace(topic, assignment=topic.assignment[number : number + 1]),),
+                workload=_of_partition(scenario.workload, "partitions", number),
+                faults=_of_partition(scenario.faults, "partition", number),
+                commands=tuple(one for one in scenario.commands if one.partition in (None, number)),
+            )
+            [case] = cases_of_run(replace(run, scenarios=(own,))).values()
+            found[f"{topic.name}:{number}"] = {**case, "number": len(found), "all_faults": faults}
+    return found
+
+
+def _of_partition(rows: pa.Table, column: str, number: int) -> pa.Table:
+    """The rows that say nothing of partitions, or name this one."""
+    named = [given is None or number in _numbers(str(given)) for given in rows.column(column).to_pylist()]
+    return rows.filter(pa.array(named, pa.bool_()))
+
+
+def _numbers(given: str) -> set[int]:
+    """The partitions that a text like 0-3,7 names."""
+    spans = [part.split("-") for part in given.split(",")]
+    return {number for span in spans for number in range(int(span[0]), int(span[-1]) + 1)}

@@ -4,8 +4,8 @@ Compared round by round: all replicas' logs, high watermarks, what leaders know 
 broker and ten rounds the bytes and the columns of broker_rounds that say who was held back. Covered: network, disk, page cache,
 throttles that change, quotas of producers, producers that wait and give up, quota edges; with all kinds of faults, reassignments
 and rates of any kind. Not covered: consumers, tiers and copies, shared fetchers, bookies, brokers that differ in their budgets,
-topics of several partitions, records above max.message.bytes, and what waits through a time without a leader in which other
-records are written (`slept_over_a_change` in tests/reference/bandwidth/clients.py).
+records above max.message.bytes, variants of the protocol, and what waits through a time without a leader in which other records
+are written (`slept_over_a_change` in tests/reference/bandwidth/clients.py).
 """
 
 from __future__ import annotations

@@ -25,7 +25,9 @@ class WaitingClients:
         self.credit: int | Fraction = 0
         self.given_up = 0
         self.slept_over_a_change = False
-        """Whether what waited while T did not serve would be other records, were it of the rounds just before T serves again."""
+        """Whether what waited while T did not serve would be other records, were it of the rounds just before: of those before an
+        edge, or before T serves again.
+        """
         self._served = -1
 
     def due(self, now: int) -> list[int]:
@@ -36,8 +38,9 @@ class WaitingClients:
         """How large so many records of each row are."""
         return sum(count * row["record_bytes"] for count, row in zip(records, self.rows, strict=True))
 
-    def bytes_waiting(self) -> int:
-        """What waits now."""
+    def bytes_waiting(self, now: int) -> int:
+        """What waits before a round."""
+        self._note_sleep(now - 1 - self._served)
         return sum(self.bytes_of(records) for _, records in self.waiting)
 
     def sent(self, now: int) -> list[tuple[int, int, int]]:
@@ -67,5 +70,8 @@ class WaitingClients:
         """While T did not serve time stood still: what waits is as old as if it had come in the rounds just before."""
         slept, self._served = now - 1 - self._served, now
         if slept:
-            self.slept_over_a_change |= any(self.due(round_ + slept) != records for round_, records in self.waiting)
+            self._note_sleep(slept)
             self.waiting = deque((round_ + slept, records) for round_, records in self.waiting)
+
+    def _note_sleep(self, slept: int) -> None:
+        self.slept_over_a_change |= any(self.due(round_ + slept) != records for round_, records in self.waiting)

@@ -137,7 +137,7 @@ def share_out(scenario: Scenario, run: SharedResult, now: int) -> Edge:
         serves = partition.working_leader() is not None and not partition.status(leader).clients_cut
         demand = 0
         if serves or clients.waiting:
-            demand = clients.bytes_of(clients.due(now)) - (-clients.bytes_waiting() // window)
+            demand = clients.bytes_of(clients.due(now)) - (-clients.bytes_waiting(now) // window)
         topic, _ = parts_of(place)
         quotas[topic] = quota_at(scenario, topic, now)
         written.setdefault((leader, "" if quotas[topic] is None else topic), []).append((place, demand))

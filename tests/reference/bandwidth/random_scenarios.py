@@ -54,7 +54,7 @@ def scenario_text(seed: int, layers: Layers | None = None) -> str:
     odd = random.Random(f"odd/{seed}")
     if layers.odd:
         network += odd.randint(-50, 50)
-    network = max(network, 1)
+    network = max(network, 20)
     limits = [f"network_bytes_per_second = {network}"]
     config: dict[str, object] = {
         "auto.leader.rebalance.enable": "false",

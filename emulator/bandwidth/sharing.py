@@ -49,7 +49,7 @@ def share_out(budget: np.ndarray, demand: np.ndarray, followers: np.ndarray, dra
         level += step
         part[rising] = level
         left = np.where(np.isinf(left), left, np.maximum(left - step * load, 0.0))
-        if level >= 1.0:
+        if level >= 1.0 - FULL:
             break
         empty = np.isfinite(budget) & (load > 0) & (left <= FULL * np.maximum(budget, 1.0))
         saturated |= empty
@@ -64,6 +64,11 @@ def left_for_each(left: np.ndarray, followers: np.ndarray, draws: np.ndarray, ot
     each = np.divide(left, sharers, out=np.full(len(left), np.inf), where=np.isfinite(left) & (sharers > 0))
     found: np.ndarray = np.where(draws >= 0, each[draws], np.inf).min(axis=1, initial=np.inf)
     return found
+
+
+def floored(amount: np.ndarray) -> np.ndarray:
+    """Whole bytes of amounts. What is a whole number but for how floats are rounded is that number."""
+    return np.floor(amount * (1 + 1e-14) + 1e-6).astype(np.int64)
 
 
 def sums_by_budget(amount: np.ndarray, draws: np.ndarray, budgets: int) -> np.ndarray:

@@ -34,6 +34,13 @@ def test_one_budget_short_of_two_flows() -> None:
     assert found.saturated.tolist() == [True]
 
 
+def test_who_has_all_is_held_by_nobody() -> None:
+    """The second takes exactly what the first, which budget 1 holds to 1, leaves of budget 0: in floats it stops short of all."""
+    found = shares([1001, 1], [(3000, 1, [0, 1]), (1000, 1, [0])])
+    assert found.part[1] == 1
+    assert found.saturated.tolist() == [False, True]
+
+
 def test_what_one_flow_cannot_take_goes_to_the_other() -> None:
     # The first is held to 10 by budget 1; of budget 0 the second then has 50.
     found = shares([60, 10], [(40, 1, [0, 1]), (60, 1, [0])])

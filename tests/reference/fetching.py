@@ -217,6 +217,7 @@ def _take_data(partition: Partition, follower: Replica, leader: Replica, leader_
         partition.coverage["out_of_order"] += 1
         return "out_of_order"
     chunks = _deliver(partition, follower, leader)
+    partition.carried += [(partition.now, leader.broker, follower.broker, bytes_of(chunk)) for chunk in chunks]
     for chunk in chunks:
         append_chunk(partition, follower, chunk)
         partition.ledger.counts["replicated_bytes"] += bytes_of(chunk)
@@ -234,9 +235,9 @@ def _take_data(partition: Partition, follower: Replica, leader: Replica, leader_
 def _deliver(partition: Partition, follower: Replica, leader: Replica) -> list[list[Record]]:
     """What each fetch of the round brings: whole batches within the fetch size, and all of them what a slow link lets through."""
     rate = slowest_rate_bytes_per_second(leader.broker, follower.broker, partition.slow, partition.now)
-    allowance = None
-    if rate is not None:
-        allowance = follower.credit_bytes + rate * partition.settings.round_ms // 1000
+    rates = [] if rate is None else [rate * partition.settings.round_ms // 1000]
+    rates += [partition.quotas[follower.broker]] if follower.broker in partition.quotas else []
+    allowance = follower.credit_bytes + min(rates) if rates else None
     waiting = leader.log.batches_from(follower.log.leo)
     chunks: list[list[Record]] = []
     fetching = fetching_of(partition.case)

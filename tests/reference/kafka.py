@@ -95,6 +95,11 @@ def simulate(case: Case, watch: bool = False) -> Result:
 def play_round(partition: Partition) -> None:
     """One round; the steps are those of docs/kafka_rounds.md."""
     take_inputs(partition)
+    play_after_inputs(partition)
+
+
+def play_after_inputs(partition: Partition) -> None:
+    """Steps 2 to 10."""
     hw_at_start = high_watermarks(partition)
     ends_at_start = log_ends(partition)
     fence_and_elect(partition)
@@ -225,7 +230,7 @@ def count_waiting(partition: Partition, hw_at_start: Mapping[int, int]) -> None:
     acks = working is not None and working[1].hw > hw_at_start[working[1].broker]
     most = partition.settings.max_message_bytes
     on_append = sum(records for row, records in due_of if str(row["acks"]) != "all" and row["record_bytes"] <= most)
-    acks = acks or (taken > 0 and on_append > 0)
+    acks = acks or partition.taken_on_append > 0
     waits = partition.unacked > 0 or due > taken
     counts["unwritable_rounds"] += waits and not acks
     last = partition.client_leader

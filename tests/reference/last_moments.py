@@ -70,6 +70,7 @@ def play_last_moments(partition: Partition) -> None:
         chunk = appended[: max(whole - sum(lacks), 0)]
         if chunk:
             append_chunk(partition, partition.replicas[broker], chunk)
+            partition.carried.append((partition.now, leader.broker, broker, bytes_of(chunk)))
             partition.ledger.counts["replicated_bytes"] += bytes_of(chunk)
             partition.coverage["last_moments_fetched"] += 1
         partition.coverage["last_moments_lacked"] += len(chunk) < len(appended)
@@ -172,6 +173,7 @@ def _append(
         records = [Record(leadership.epoch, first + i, name, batch.record_bytes) for i in range(count)]
         append_chunk(partition, leader, records)
         partition.ledger.counts["appended"] += count
+        partition.produced.append((partition.now, leader.broker, bytes_of(records)))
         if batch.acks == "0":
             partition.ledger.send(records)
         elif batch.acks == "1":

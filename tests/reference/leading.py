@@ -36,13 +36,19 @@ def append(partition: Partition) -> None:
     """T takes what its clients send in this round, and their order to delete records."""
     working = partition.working_leader()
     refused_before, partition.refusing = partition.refusing, None
+    partition.taken_on_append = 0
     if working is None or partition.status(working[0].broker).clients_cut:
         return
     leadership, replica = working
     refused = 0
     isr_is_enough = len(partition.isr_known_to(leadership)) >= partition.min_insync_replicas
-    for index, row in enumerate(partition.case.get("workload", [])):
-        count = records_due(row, partition.now, partition.case["round_ms"])
+    rows = partition.case.get("workload", [])
+    if partition.clients is not None:
+        sent = partition.clients.sent(partition.now)
+    else:
+        sent = [(partition.now, at, records_due(row, partition.now, partition.case["round_ms"])) for at, row in enumerate(rows)]
+    for due_in, index, count in sent:
+        row = rows[index]
         if count == 0:
             continue
         too_large = row["record_bytes"] > partition.settings.max_message_bytes
@@ -50,10 +56,12 @@ def append(partition: Partition) -> None:
             refused += count
             continue
         first = replica.log.leo
-        batch = (partition.now, leadership.epoch, index)
+        batch = (due_in, leadership.epoch, index)
         records = [Record(leadership.epoch, first + i, batch, row["record_bytes"]) for i in range(count)]
         append_chunk(partition, replica, records)
         partition.ledger.counts["appended"] += count
+        partition.produced.append((partition.now, replica.broker, bytes_of(records)))
+        partition.taken_on_append += 0 if str(row["acks"]) == "all" else count
         if str(row["acks"]) == "0":
             partition.ledger.send(records)
         elif str(row["acks"]) == "1":

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from .accounting import Ledger
 from .broker_status import BrokerRound, broker_rounds, link_is_cut, news_lag, rounds_without_controller, stale_rounds
@@ -113,6 +113,13 @@ class Controller:
     recovery_answers: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
+class Clients(Protocol):
+    """Producers that send no more than they may."""
+
+    def sent(self, now: int) -> list[tuple[int, int, int]]:
+        """Of what is due, and of what waits: (round in which it was due, place of its row, records), the oldest first."""
+
+
 class Partition:
     """Everything of one partition in one round; `now` is the round.
 
@@ -154,8 +161,17 @@ class Partition:
         self.refusing: tuple[int, int] | None = None  # (broker, records) of the last round
         self.unacked = 0  # records of T that waited for an acknowledgement at the end of the last round
         self.appended_before = 0  # records appended in earlier rounds
+        self.taken_on_append = 0  # records with acks 0 or 1 that T appended in this round
         self.noted: dict[int, int] = {}
         self.fetch_states: dict[int, str] = {}
+        self.quotas: dict[int, int] = {}
+        """By follower: bytes a round that shared budgets leave it (bandwidth/); who is not in it has no quota."""
+        self.clients: Clients | None = None
+        """What producers may send, where budgets hold them back (bandwidth/)."""
+        self.carried: list[tuple[int, int, int, int]] = []
+        """(round, leader, follower, bytes) of each fetch that brought something."""
+        self.produced: list[tuple[int, int, int]] = []
+        """(round, leader, bytes) of what was appended for clients."""
         self.damaged: list[tuple[int, int, int]] = []
         """(broker, LEO before, LEO after) of those that lost records to a fault in this round."""
         self._start()

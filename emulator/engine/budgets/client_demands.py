@@ -136,12 +136,26 @@ def _of_producers(
     round_: int,
 ) -> PartyDemand:
     parts = np.asarray(state.partitions)
-    waits = parts["waiting_rounds"] * bytes_of_workload(inputs, parts["waiting_workload"])
+    waits = bytes_waiting(inputs, parts["waiting_workload"], parts["waiting_rounds"], round_)
     due = due_bytes(inputs, parts["workload"], round_)
     # Whoever has something waiting goes on when T serves again.
     wanted = np.where(parts["waiting_rounds"] > 0, due + -(-waits // shared.window_rounds), appends)
     leader = parts["first_replica"] + np.maximum(parts["client_leader"], 0)
     return _each_by_itself(rows.of("producers", shared.clients.writer), layout.broker[leader], wanted)
+
+
+def bytes_waiting(inputs: Inputs, workload: np.ndarray, rounds: np.ndarray, round_: int) -> np.ndarray:
+    """By partition what the last so many rounds before this one brought. `workload`: the place of the oldest one's, or before."""
+    begins = np.asarray(inputs.workload)["from_round"]
+    since = round_ - rounds
+    at, total = in_force(begins, workload, round_ - 1), np.zeros(len(rounds), np.int64)
+    until = np.full(len(rounds), round_)
+    while (since < until).any():
+        waits = since < until
+        first = np.where(waits, np.maximum(begins[at], since), until)
+        total += (until - first) * bytes_of_workload(inputs, at)
+        at, until = at - (waits & (first > since)), first
+    return total
 
 
 def _of_copies(state: State, layout: Layout, copies: np.ndarray) -> PartyDemand:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from emulator.bandwidth.budgets import KINDS
-from emulator.bandwidth.sharing import sums_by_budget
+from emulator.bandwidth.sharing import floored, sums_by_budget
 from emulator.engine.budgets.client_demands import DRAWS, OF_GROUPS, PARTIES, ClientDemands, ClientFlows, PartyRows, party_rows
 from emulator.engine.budgets.demands import OF_FETCHER, Flows
 from emulator.inputs.arrays.shared import SharedBudgets
@@ -116,9 +116,7 @@ def granted_to_clients(
     `budget`: by number; `draws`: by flow the budgets that it draws on; `connections_of_each`: of each fetcher that asks for
     something.
     """
-    asking = np.flatnonzero(fetches.demand > 0)
-    _, first = np.unique(fetches.flow[asking] // OF_FETCHER, return_index=True)
-    threads = sums_by_budget(np.full(len(first), connections_of_each), draws[asking[first]], len(budget))
+    threads = connections_of_each * _fetchers_of(budget, fetches, draws)
     wanted = sums_by_budget(fetches.demand, draws, len(budget))
     found = fair_parts(
         budget,
@@ -126,6 +124,14 @@ def granted_to_clients(
         np.vstack([asked.by_budget(asked.connections), threads]),
     )
     return np.minimum(asked.demand, asked.least(found[:-1]))
+
+
+def _fetchers_of(budget: np.ndarray, fetches: Flows, draws: np.ndarray) -> np.ndarray:
+    """By number of the budget the fetchers that ask for something of it, be it with one of their flows only."""
+    asking = np.flatnonzero(fetches.demand > 0)
+    flow, column = np.nonzero(draws[asking] >= 0)
+    own = np.unique(np.column_stack([draws[asking][flow, column], fetches.flow[asking][flow] // OF_FETCHER]), axis=0)
+    return np.bincount(own[:, 0], minlength=len(budget))
 
 
 def given_back(budget: np.ndarray, asked: Asked, granted: np.ndarray, fetched: np.ndarray) -> np.ndarray:
@@ -171,7 +177,7 @@ def quotas_of_producers(asked: ClientDemands, shares: ClientShares, waiting_roun
     """By partition, bytes per round up to the next edge; UNKNOWN: any."""
     own = asked["producers"]
     part = shares.part[own.row, own.broker]
-    found = np.where((part < 1) | (waiting_rounds > 0), np.floor(own.demand * part).astype(np.int64), UNKNOWN)
+    found = np.where((part < 1) | (waiting_rounds > 0), floored(own.demand * part), UNKNOWN)
     return _within_quotas(found, shares.asked, own.row)
 
 
@@ -181,7 +187,7 @@ def quotas_of_consumers(asked: ClientDemands, shares: ClientShares) -> np.ndarra
     part = shares.part[own.row, own.broker]
     for other in others:
         part = np.where(other.demand > 0, np.minimum(part, shares.part[other.row, other.broker]), part)
-    found = np.where(part < 1, np.floor(own.demand * part).astype(np.int64), UNKNOWN)
+    found = np.where(part < 1, floored(own.demand * part), UNKNOWN)
     return _within_quotas(found, shares.asked, own.row)
 
 
@@ -189,12 +195,12 @@ def _within_quotas(found: np.ndarray, asked: Asked, row: np.ndarray) -> np.ndarr
     """The same, but whoever may have all has no more than the client's quota, whatever comes up before the next edge."""
     quota = asked.quota[row]
     is_bound = (found == UNKNOWN) & np.isfinite(quota)
-    return np.where(is_bound, np.floor(np.where(is_bound, quota, 0)).astype(np.int64), found)
+    return np.where(is_bound, floored(np.where(is_bound, quota, 0)), found)
 
 
 def quotas_of_copies(asked: ClientDemands, shares: ClientShares) -> np.ndarray:
     """By replica what each copy of its broker may move in a round, as many as are under way; UNKNOWN: any number."""
     place, broker = PARTIES.index("uploads"), asked["uploads"].broker
     copies = shares.asked.connections[place]
-    each = np.floor(shares.granted[place] / np.maximum(copies, 1)).astype(np.int64)
+    each = floored(shares.granted[place] / np.maximum(copies, 1))
     return np.where(shares.part[place] < 1, np.maximum(each, 1), UNKNOWN)[broker]

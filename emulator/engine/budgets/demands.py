@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from emulator.inputs.arrays.shared import SharedBudgets
-from emulator.rounds.kafka.constants import NOBODY, NOT_RUNNING, OFFLINE, UNKNOWN
+from emulator.rounds.kafka.constants import CLIENTS_CUT, NOBODY, NOT_RUNNING, OFFLINE, UNKNOWN
 from emulator.rounds.kafka.fetches_of_round import US_PER_SECOND
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.state import State
@@ -127,7 +127,8 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
     has_leader = client_leader != NOBODY
     leader = parts["first_replica"] + np.maximum(client_leader, 0)
     serves = leader_serves(state, inputs, round_)
-    appends = np.where(serves, due_bytes(inputs, parts["workload"], round_), 0)
+    is_cut = spans["status"][span][leader] & CLIENTS_CUT != 0
+    appends = np.where(serves & ~is_cut, due_bytes(inputs, parts["workload"], round_), 0)
     follows = has_leader[of] & (slot != client_leader[of])
     lacks = np.maximum(log_bytes[leader][of] - log_bytes, 0)
     limit_bytes = np.minimum(limit("fetch_max_bytes"), limit("response_max_bytes"))
@@ -137,7 +138,9 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
     asks = follows & is_replica(state, layout) & runs & serves[of]
     of_leaders, of_followers = listed[0][leader][of], listed[1]
     is_listed = follows & (of_leaders | of_followers)
-    in_sync = parts["known_isr"][of] >> slot & 1 == 1
+    # A T that restarts has read what the controller holds; any other knows what it knew.
+    restarts = runs[leader] & (replicas["status"][leader] & OFFLINE != 0)
+    in_sync = np.where(restarts, parts["isr"], parts["known_isr"])[of] >> slot & 1 == 1
     in_memory = page_cache[leader][of]
     flags = np.where(follows & of_leaders, BY_LEADER, 0) + np.where(follows & of_followers, BY_FOLLOWER, 0)
     flags += np.where(is_listed & in_sync, IN_SYNC, 0)

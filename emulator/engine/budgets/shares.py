@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from emulator.bandwidth.budgets import KINDS
-from emulator.bandwidth.sharing import left_for_each, share_out, sums_by_budget
+from emulator.bandwidth.sharing import floored, left_for_each, share_out, sums_by_budget
 from emulator.engine.budgets.client_demands import ClientFlows
 from emulator.engine.budgets.client_shares import (
     FOLLOWERS,
@@ -154,5 +154,5 @@ def quotas_of(asked: Demands, shares: FlowShares) -> np.ndarray:
     is_limited = np.isfinite(shares.extra[at])
     limited, at = has_flow[is_limited], at[is_limited]
     wanted = np.minimum(asked.demand[limited], shares.level[at])
-    quotas[limited] = np.floor(wanted * shares.part[at] + shares.extra[at])
+    quotas[limited] = floored(wanted * shares.part[at] + shares.extra[at])
     return quotas

@@ -62,16 +62,6 @@ def last_epochs(epochs: Query) -> Query:
     return epochs.group_by(*REPLICA).agg("max(epoch) AS last_epoch")
 
 
-def truncate_from_start(epochs: Query, in_order: str) -> Query:
-    """Drop entries at or below `new_log_start`, where a row has one; the last of them stays, and starts there.
-
-    `in_order`: SQL, the window by which entries stand in order already.
-    """
-    starts = epochs.with_columns(next_start=f"lead(start_offset) {in_order}")
-    kept = starts.where("new_log_start IS NULL OR next_start IS NULL OR next_start > new_log_start")
-    return kept.with_columns(start_offset="IF(new_log_start > start_offset, new_log_start, start_offset)").drop("next_start")
-
-
 def contents(logs: Query, replicas: Query) -> Query:
     """What logs hold, a row for each epoch: pid, broker, epoch, from_offset, to_offset. `replicas`: with log_start and leo."""
     ends = epoch_ends(logs).join(replicas, REPLICA)

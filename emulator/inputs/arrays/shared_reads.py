@@ -25,8 +25,9 @@ from emulator.inputs.consumers import (
     taken_bytes,
 )
 from emulator.inputs.fetching import fetching_members
-from emulator.inputs.storage_settings import alterations_of, is_ever_tiered
+from emulator.inputs.storage_settings import is_ever_tiered
 from emulator.scenario import Scenario, configs
+from emulator.scenario.configs_in_run import alterations_of
 from emulator.scenario.consumers import remote_fetches
 from emulator.scenario.model import Topic
 

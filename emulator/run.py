@@ -93,7 +93,7 @@ def run_emulation(
         resuming.open(resume, progress.note)
         if not has_workers and not all(e.is_small for e in engines):
             start_workers(spark)
-        parts = [e.play(Playing(spark, output, progress, resume)) for e in engines]
+        parts = [e.play(Playing(spark, progress, resume)) for e in engines]
         seconds = time.monotonic() - clock
         size = sum((e.size for e in engines), Size())
         with ThreadPoolExecutor(4) as pool:

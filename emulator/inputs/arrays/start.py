@@ -197,19 +197,9 @@ def _partitions(
 ) -> Any:
     parts = filled(Partition, len(first), _PARTITION)
     for name in (
-        "number",
-        "scenario",
-        "slots",
-        "stale_class",
-        "traced",
-        "keeps_segments",
-        "tiered",
-        "settings",
-        "workload",
-        "command",
+        *("number", "scenario", "slots", "stale_class", "traced", "keeps_segments", "tiered"),
+        *("settings", "workload", "command", "leader", "epoch", "isr", "elr"),
     ):
-        parts[name] = columns[name]
-    for name in ("leader", "epoch", "isr", "elr"):
         parts[name] = columns[name]
     parts["place"] = np.arange(len(first))
     parts["first_replica"] = first

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from emulator.bandwidth.broker_configs import BrokerConfigs
-from emulator.bandwidth.placement import most_replicas
+from emulator.bandwidth.most_replicas import most_replicas
 from emulator.inputs.consumers import (
     MOST_RECORDS,
     groups_of,

@@ -142,7 +142,7 @@ def is_ever_tiered(scenario: Scenario, topic: str, topic_config: Mapping[str, An
 
 
 class BrokerSettings:
-    """What a scenario's brokers fetch, and how often in a round, over time."""
+    """What a scenario's brokers decide by themselves over time: what they fetch, and how often in a round."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._config = scenario.config
@@ -178,8 +178,3 @@ class BrokerSettings:
             "own_trip_us": self._fetching.round_trip_us,
             "fetched_per_second": self._fetching.bytes_per_second,
         }
-
-
-def broker_settings(scenario: Scenario) -> BrokerSettings:
-    """What a scenario's brokers decide by themselves."""
-    return BrokerSettings(scenario)

@@ -175,7 +175,6 @@ def _resolve(
         rounds=shape.rounds,
         round_ms=shape.round_ms,
         seed=shape.seed,
-        mode=shape.mode,
         brokers=brokers,
         session_timeout_rounds=session_rounds,
         quota_window_rounds=quota_window_rounds(shape),

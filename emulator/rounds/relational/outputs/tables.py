@@ -1,4 +1,4 @@
-"""The output tables of a run that was played (emulator/table_columns.py has their columns)."""
+"""The output tables of a run that was played (emulator/table_columns has their columns)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ BY_START = "OVER (PARTITION BY pid, broker ORDER BY start_offset)"
 
 
 BEYOND = "-1 - epoch"
-EPOCH = "IF(epoch < 0, -1 - epoch, epoch)"
+EPOCH = f"IF(epoch < 0, {BEYOND}, epoch)"
 """SQL, of what logs hold, and of batches: the epoch of a record.
 
 A record is its epoch and offset. But a replica may begin with records beyond the end of its leader's log, in the epoch in which

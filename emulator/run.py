@@ -93,7 +93,7 @@ def run_emulation(
         resuming.open(resume, progress.note)
         if not has_workers and not all(e.is_small for e in engines):
             start_workers(spark)
-        parts = [e.play(Playing(spark, output, progress, resume)) for e in engines]
+        parts = [e.play(Playing(spark, progress, resume)) for e in engines]
         seconds = time.monotonic() - clock
         size = sum((e.size for e in engines), Size())
         with ThreadPoolExecutor(4) as pool:
@@ -101,7 +101,8 @@ def run_emulation(
             schema, rows = scenario_rows(run.scenarios, mode)
             writes = [pool.submit(_write, output, name, table) for name, table in tables.items()]
             writes.append(pool.submit(output.write_rows, "scenarios", rows, schema))
-            row = _run_row(run, spark.version, size, started, seconds, [of for e in engines for of in e.shared_fetchers])
+            shared = [of for e in engines for of in e.shared_fetchers]
+            row = run_row(run, spark.version, size.replica_rounds, started, seconds, shared)
             writes.append(pool.submit(output.write_rows, "runs", [row]))
             for write in writes:
                 write.result()
@@ -204,9 +205,10 @@ def traced_partitions(scenario: Scenario, trace: str) -> np.ndarray:
     return flags
 
 
-def _run_row(
-    run: Run, spark_version: str, size: Size, started: datetime, seconds: float, shared_fetchers: Sequence[int]
+def run_row(
+    run: Run, spark_version: str, replica_rounds: int, started: datetime, seconds: float, shared_fetchers: Sequence[int] = ()
 ) -> tuple[object, ...]:
+    """The row of `runs`."""
     versions = {"emulator": emulator.__version__, "spark": spark_version, "pyarrow": pyarrow.__version__}
     return (
         uuid.uuid4().hex,
@@ -217,7 +219,7 @@ def _run_row(
         json.dumps(versions),
         started,
         seconds,
-        size.replica_rounds,
+        replica_rounds,
         run.folder,
         dict(run.files),
         sorted(shared_fetchers),

@@ -84,7 +84,7 @@ def test_sizes_of_what_is_approximate() -> None:
     assert told.startswith(f"{fetches}* fetches of up to {fetched // 2**20} MiB a round by default, 166 MB/s")
     response = int(KEYS["replica.fetch.response.max.bytes"].default)
     times = (round_ms * 1000, cluster["fetch_round_trip_ms"] * 1000, cluster["fetch_bytes_per_second"])
-    together = Fetchers(1, *times, response).most_bytes(np.array([4]), *np.full((2, 1), 4 * fetched))[0] * 1000 / round_ms
+    together = Fetchers(*times, response).most_bytes(np.array([4]), *np.full((2, 1), 4 * fetched))[0] * 1000 / round_ms
     assert f"four that share a fetcher, which get {together / 1e6:.0f} here" in told
     assert size["Times of settings"] == f"up to a round; fencing after {timeout} rounds* of {round_ms} ms by default"
     assert size["Shared bandwidth"].startswith(f"{window} rounds*, {window * round_ms // 1000} s")

@@ -68,7 +68,7 @@ def test_contract_example() -> None:
 def test_defaults(tmp_path: Path) -> None:
     run = load(tmp_path, HEAD + "[cluster]\nbrokers = 3\n" + ORDERS)
     (base,) = run.scenarios
-    assert (run.name, base.protocol, base.round_ms, base.seed, base.mode) == ("scenario", "kafka", 500, 0, "leap")
+    assert (run.name, base.protocol, base.round_ms, base.seed, run.mode) == ("scenario", "kafka", 500, 0, "leap")
     assert base.brokers == (Broker(1), Broker(2), Broker(3))
     assert base.topics[0].assignment.tolist() == [[1, 2, 3], [2, 3, 1], [3, 1, 2], [1, 3, 2], [2, 1, 3], [3, 2, 1]]
     assert base.faults.num_rows == base.workload.num_rows == base.initial_replicas.num_rows == 0

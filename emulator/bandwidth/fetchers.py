@@ -22,12 +22,11 @@ INT_MAX = (1 << 31) - 1
 
 @dataclass(frozen=True)
 class Fetchers:
-    """Those of a scenario. `per_pair`: of two brokers; `response_max_bytes`: the least that any broker has in any round.
+    """Those of a scenario. `response_max_bytes`: the least that any broker has in any round.
 
     Other times and rates as of docs/kafka_rounds.md, Fetches of a round.
     """
 
-    per_pair: int
     round_us: int
     round_trip_us: int
     bytes_per_second: int
@@ -54,7 +53,6 @@ def fetchers_of_scenario(scenario: Scenario) -> Fetchers | None:
     responses = BrokerConfigs(scenario, (RESPONSE_MAX,)).ever(RESPONSE_MAX)
     fetching = scenario.fetching
     return Fetchers(
-        int(effective(scenario.config, {}, FETCHERS)),
         scenario.round_ms * 1000,
         fetching.round_trip_us,
         fetching.bytes_per_second,

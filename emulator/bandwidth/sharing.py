@@ -16,25 +16,19 @@ FULL = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """By flow: the part of its demand that it gets (0 to 1), and what each of its followers may fetch beyond that.
-
-    `extra` is infinite for flows that draw on no limited budget. `saturated`: by budget, whether it is what kept a flow below its
-    demand.
-    """
+    """`part`: by flow, of its demand what it gets (0 to 1). `saturated`: by budget, whether it kept a flow below its demand."""
 
     part: np.ndarray
-    extra: np.ndarray
     saturated: np.ndarray
 
 
-def share_out(budget: np.ndarray, demand: np.ndarray, followers: np.ndarray, draws: np.ndarray) -> Shares:
-    """Max-min fair parts of the flows' demands, and what is left divided among all followers.
+def share_out(budget: np.ndarray, demand: np.ndarray, draws: np.ndarray) -> Shares:
+    """Max-min fair parts of the flows' demands.
 
     All flows' parts rise together; those that draw on a budget that is used up stay where they are, the others rise on, at most
-    to 1. What is then left of a budget belongs to its followers in equal shares: a follower that falls behind before the budgets
-    are shared out again catches up with that, and no budget is overdrawn whoever does.
+    to 1.
 
-    `budget`: by budget, may be infinite; `demand`, `followers`: by flow; `draws`: by flow, the budgets it draws on, -1 for none.
+    `budget`: by budget, may be infinite; `demand`: by flow; `draws`: by flow, the budgets it draws on, -1 for none.
     """
     left = np.maximum(budget.astype(float), 0.0)
     part = np.zeros(len(demand))
@@ -55,11 +49,16 @@ def share_out(budget: np.ndarray, demand: np.ndarray, followers: np.ndarray, dra
         saturated |= empty
         rising &= ~_draws_on(empty, draws)
     part[part > 1.0 - FULL] = 1.0
-    return Shares(part, left_for_each(left, followers, draws), saturated)
+    return Shares(part, saturated)
 
 
 def left_for_each(left: np.ndarray, followers: np.ndarray, draws: np.ndarray, others: np.ndarray | float = 0.0) -> np.ndarray:
-    """By flow, what is left of its budgets for each of its followers; `others`: by budget, who else may draw on it."""
+    """By flow, what each of its followers may fetch beyond its part; infinite where it draws on no limited budget.
+
+    What is left of a budget belongs to its followers in equal shares: a follower that falls behind before the budgets are shared
+    out again catches up with that, and no budget is overdrawn whoever does. `left`: by budget; `followers`, `draws`: by flow;
+    `others`: by budget, who else may draw on it.
+    """
     sharers = sums_by_budget(followers, draws, len(left)) + others
     each = np.divide(left, sharers, out=np.full(len(left), np.inf), where=np.isfinite(left) & (sharers > 0))
     found: np.ndarray = np.where(draws >= 0, each[draws], np.inf).min(axis=1, initial=np.inf)

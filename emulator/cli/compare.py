@@ -20,6 +20,7 @@ from emulator.storage.written_file import refuse_unwritable
 
 if TYPE_CHECKING:
     from emulator.outcomes.ask import Asker
+    from emulator.outcomes.prices import PricesShape
 
 
 @click.command("compare")
@@ -66,13 +67,10 @@ def compare_command(
     """
     from emulator.outcomes.compare import compare, compare_sql
     from emulator.outcomes.formats import write_answer, write_turned
-    from emulator.outcomes.losses_picture import write_losses_picture
     from emulator.outcomes.placement_report import placement_report
     from emulator.outcomes.prices import load_prices
-    from emulator.outcomes.protocol_picture import write_protocol_picture
     from emulator.outcomes.protocol_report import protocol_report_sql
     from emulator.outcomes.quorum_report import quorum_report_sql
-    from emulator.outcomes.tiering_picture import OVER_TIME, write_picture
     from emulator.outcomes.tiering_report import tiering_report_sql
     from emulator.outcomes.unlike_runs import unlike_notes
 
@@ -94,29 +92,36 @@ def compare_command(
     query = queries[report](groups)
     price_table = load_prices(prices) if report == "tiering" else None
     with _asking(folders, engine, master, conf) as tables:
-        if report == "losses" and len(folders) > 1:
-            for line in unlike_notes(tables):
-                click.echo(f"note: {line}", err=True)
         rows: Iterable[tuple[Any, ...]]
         if report == "losses":
+            for line in unlike_notes(tables) if len(folders) > 1 else ():
+                click.echo(f"note: {line}", err=True)
             columns, rows = compare(tables.ask, groups)
         else:
             columns, rows = tables.ask(query, price_table)
         tell_unwritten(tables, query)
         if picture is not None:
             rows = list(rows)
-            named = [dict(zip(columns, row, strict=True)) for row in rows]
-            if report == "losses":
-                write_losses_picture(named, picture)
-            elif report == "protocols":
-                write_protocol_picture(named, picture)
-            else:
-                write_picture(named, tables.rows(OVER_TIME, price_table), picture)
+            _draw(report, [dict(zip(columns, row, strict=True)) for row in rows], tables, price_table, picture)
         if report != "losses" and form == "table":
             write_turned(columns, rows, sys.stdout)
         else:
             write_answer(columns, rows, form, sys.stdout)
     return DONE
+
+
+def _draw(report: str, rows: list[dict[str, Any]], tables: Asker, price_table: PricesShape | None, picture: str) -> None:
+    """Draw the rows of a report."""
+    from emulator.outcomes.losses_picture import write_losses_picture
+    from emulator.outcomes.protocol_picture import write_protocol_picture
+    from emulator.outcomes.tiering_picture import OVER_TIME, write_picture
+
+    if report == "losses":
+        write_losses_picture(rows, picture)
+    elif report == "protocols":
+        write_protocol_picture(rows, picture)
+    else:
+        write_picture(rows, tables.rows(OVER_TIME, price_table), picture)
 
 
 def _asking(

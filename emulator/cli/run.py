@@ -119,7 +119,7 @@ def _tell_without_effect(engine: str | None, checkpoint_every: int | None) -> No
 
 def with_seeds(path: str, seeds: int) -> str:
     """The text of a scenario file with a sweep of so many seeds after its own sweeps."""
-    from emulator.scenario.sweeps import sweep_text
+    from emulator.scenario.sweep_text import sweep_text
     from emulator.scenario.toml_text import read_toml
 
     return read_toml(path)[0] + sweep_text(path, None, None, [], seeds)

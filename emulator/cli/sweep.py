@@ -100,7 +100,7 @@ def sweep_command(
 def _load(path: str, each: str | None, fault: str | None, settings: Sequence[str], seeds: int | None) -> Run:
     """The scenario file with the sweeps of the command line after its own."""
     from emulator.scenario import load_run
-    from emulator.scenario.sweeps import sweep_text
+    from emulator.scenario.sweep_text import sweep_text
     from emulator.scenario.toml_text import read_toml
 
     template = None if fault is None else _fault(path, fault)

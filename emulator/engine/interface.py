@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 from emulator.engine.estimate import Work
 from emulator.outcomes.joined import Tables
 from emulator.progress import Progress
-from emulator.storage.tables import OutputDirectory
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,6 @@ class Playing:
     """What a run gives its engines: `resume`, whether to go on from what an engine has kept."""
 
     spark: SparkSession
-    output: OutputDirectory
     progress: Progress
     resume: bool
 

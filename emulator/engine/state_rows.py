@@ -79,7 +79,7 @@ def play_rows(scenario: Scenario, rounds: int, table: pa.Table) -> pa.Table:
     parts["keeps_segments"] = 0  # in these rounds nothing goes (refuse_others)
     if given.carried is not None:
         _refuse_changes(given, names, inputs, state)
-        _follow_inputs_anew(block, state)
+        _follow_inputs_anew(state)
     last = int(parts["now"].max()) + rounds
     if last > END:
         raise InputError(f"{given.name(0)}: round: too many rounds; allowed: up to {END}")
@@ -208,7 +208,7 @@ def _refuse_changes(given: StateRows, names: Names, inputs: Inputs, state: State
                 raise InputError(f"{given.name(int(given.part[row]))}: {problem}; allowed: as play gave it, or {BEGINS_ANEW}")
 
 
-def _follow_inputs_anew(block: Block, state: State) -> None:
+def _follow_inputs_anew(state: State) -> None:
     """Faults, workload and settings are read from their beginnings up to the next round: they may be others than before."""
     _read_spans(state, np.arange(len(state.partitions)), np.arange(len(state.replicas)))
 

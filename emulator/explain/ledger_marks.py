@@ -111,10 +111,10 @@ def recovery_marks(history: LedgerHistory, round_: int) -> Iterator[Mark]:
             yield Mark(AFTER_FETCHES, "recovery", CONTROLLER, f"recovery {number} has written back {there[number]['lac']}")
 
 
-def reader_marks(readers: Sequence[Row], round_: int, column: int, name: str = "") -> Iterator[Mark]:
+def reader_marks(readers: Sequence[Row], round_: int, column: int) -> Iterator[Mark]:
     """Readers that begin or end in a round, in one column."""
     for reader in readers:
-        who = f"{name}reader {reader['number']}"
+        who = f"reader {reader['number']}"
         if reader["done_round"] == round_:
             got = "all" if not reader["entries_missing"] else f"{reader['entries_read']} of {reader['entries']} entries"
             kind = "reader" if not reader["entries_missing"] else "acked_lost"

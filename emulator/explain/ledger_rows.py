@@ -62,7 +62,6 @@ class TopicRows:
     partition: int
     row: Row
     ledgers: Sequence[Row]
-    fragments: Sequence[Row] = ()
     brokers: Sequence[Row] = ()
     faults: Sequence[Row] = ()
     readers: Sequence[Row] = ()
@@ -137,7 +136,7 @@ def with_faults(rows: LedgerRows, tables: Asker, subject: Subject) -> LedgerRows
 def _topic(tables: Asker, subject: Subject, row: Row) -> TopicRows:
     ledgers = _rows(tables, subject, "ledgers", "ORDER BY ledger")
     in_rounds = f"AND round BETWEEN {subject.first - 1} AND {subject.last} ORDER BY round"
-    fragments = _rows(tables, subject, "fragments", "ORDER BY ledger, first_entry")
+    fragments = _rows(tables, subject, "fragments")
     events, trace = _rows(tables, subject, "events"), _rows(tables, subject, "ledger_rounds", f"{in_rounds}, ledger")
     of_bookies = {broker for one in fragments for broker in one["ensemble"]}
     of_bookies |= {broker for row in trace for one in row["fragments"] for broker in one["ensemble"]}
@@ -149,7 +148,6 @@ def _topic(tables: Asker, subject: Subject, row: Row) -> TopicRows:
         subject.partition,
         row,
         ledgers,
-        fragments=fragments,
         faults=faults,
         readers=_rows(tables, subject, "ledger_readers", "ORDER BY ledger, number"),
         events=events,

@@ -58,13 +58,13 @@ def page(story: Story) -> str:
         *(f"<p>{escape(text)}</p>" for text in story.opening or heading(story)),
         f'<ul class="legend">{"".join(legend(story.speech))}</ul>',
         f'<div class="drawing">\n{svg(story)}\n</div>',
-        *(_closing(story.closing) if story.closing else _end_of(story, rows_of(story))),
+        *(_closing(story.closing) if story.closing else _end_of(rows_of(story))),
     ]
     head = f'<meta charset="utf-8"><title>{escape(name)}</title>\n<style>\n{_STYLE}\n</style>'
     return f'<!DOCTYPE html>\n<html lang="en">\n<head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body>\n</html>\n"
 
 
-def _end_of(story: Story, rows: PartitionRows) -> Iterator[str]:
+def _end_of(rows: PartitionRows) -> Iterator[str]:
     """Yields what stands behind the drawing of a partition."""
     yield f"<h2>At the end of round {rows.scenario['rounds'] - 1}</h2>"
     yield _table(("broker", "role", "log end", "high watermark", "in ISR", "leader epochs"), _end_rows(rows))

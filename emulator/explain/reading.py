@@ -75,33 +75,18 @@ def read_partitions(tables: Asker, subjects: Sequence[Subject]) -> list[tuple[Pa
         if not place or not outcome:
             name = f"{one.topic}:{one.partition}"
             raise InputError(f"{tables.uri}: the tables partitions and outcomes have no row of {name}; run it again")
-    columns = zip(
-        subjects,
-        places,
-        outcomes,
-        rows("replicas"),
-        rows("leader_epochs"),
-        rows("events"),
-        rows("violations", order="round NULLS LAST, invariant"),
-        rows("trace", _TRACE, "round, broker", in_rounds=True),
-        rows("trace_partitions", _CONTROLLERS, "round", in_rounds=True),
-        strict=True,
-    )
+    others = {
+        "ends": rows("replicas"),
+        "leader_epochs": rows("leader_epochs"),
+        "events": rows("events"),
+        "violations": rows("violations", order="round NULLS LAST, invariant"),
+        "trace": rows("trace", _TRACE, "round, broker", in_rounds=True),
+        "controllers": rows("trace_partitions", _CONTROLLERS, "round", in_rounds=True),
+    }
     told = []
-    for one, place, outcome, ends, epochs, events, violations, trace, controllers in columns:
-        found = PartitionRows(
-            scenario=one.scenario,
-            topic=one.topic,
-            partition=one.partition,
-            replicas=place[0]["replicas"],
-            outcome=outcome[0],
-            ends=ends,
-            leader_epochs=epochs,
-            events=events,
-            violations=violations,
-            trace=trace,
-            controllers=controllers,
-        )
+    for at, one in enumerate(subjects):
+        own = {name: of_all[at] for name, of_all in others.items()}
+        found = PartitionRows(one.scenario, one.topic, one.partition, places[at][0]["replicas"], outcome=outcomes[at][0], **own)
         racks, ordered = read_faults(tables, one, found.columns)
         told.append((replace(found, brokers=racks, faults=ordered), one.first, one.last))
     return told

@@ -6,6 +6,7 @@ after its end, and the end of a session.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -138,7 +139,7 @@ def _follow(
     ahead = sorted(edge for edge in fixed if edge < rounds)
     timeline = BookieTimeline([], [])
     before, unheard_since, was_up = BookieState(), -1, False
-    position, now = 0, 0
+    now = 0
     while now < rounds:
         held = [f for f in own if f.from_round <= now < f.to_round]
         kinds = {f.of_broker for f in held}
@@ -169,9 +170,8 @@ def _follow(
             timeline.rounds.append(now)
             timeline.states.append(state)
         before, was_up = state, up
-        while position < len(ahead) and ahead[position] <= now:
-            position += 1
-        upcoming = ahead[position] if position < len(ahead) else rounds
+        at = bisect_right(ahead, now)
+        upcoming = ahead[at] if at < len(ahead) else rounds
         if unheard and up and not session_ended:
             upcoming = min(upcoming, max(unheard_since + session_timeout_rounds, now + 1))
         now = min(upcoming, now + 1) if state.is_marked else upcoming

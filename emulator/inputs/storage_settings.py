@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
 from emulator.faults.kinds import FaultRow, read_fault_rows
 from emulator.inputs.remote_store import STORE_FAULTS
 from emulator.scenario import Command, Scenario, configs
+from emulator.scenario.configs_in_run import configurations
 
 AS_RETENTION = -2
 AS_LOCAL_RETENTION = -1
@@ -80,13 +80,13 @@ def whole_rounds(ms: int, round_ms: int) -> int:
 
 def is_ever_tiered(scenario: Scenario, topic_config: Mapping[str, Any], alterations: Iterable[Command]) -> bool:
     """Whether the topic has remote storage in any round."""
-    configurations = [topic_config, scenario.config, *(command.config or {} for command in alterations)]
-    return any(config.get("remote.storage.enable") for config in configurations)
+    given = [topic_config, scenario.config, *(command.config or {} for command in alterations)]
+    return any(config.get("remote.storage.enable") for config in given)
 
 
 def may_copy(scenario: Scenario, topic_config: Mapping[str, Any], alterations: Iterable[Command]) -> bool:
     """Whether the topic's segments are copied in any round. `alterations`: as in `may_delete`."""
-    every = _configurations(scenario, topic_config, alterations)
+    every = configurations(scenario, topic_config, alterations)
     return any(copies(partial(configs.effective, *both)) for both in every)
 
 
@@ -95,8 +95,8 @@ def may_delete(scenario: Scenario, topic_config: Mapping[str, Any], alterations:
 
     `alterations`: all alter_config commands that concern it; `deletes`: its records are deleted by command.
     """
-    configurations = _configurations(scenario, topic_config, alterations)
-    settings: list[dict[str, Any]] = [{key: configs.effective(*both, key) for key in _READ} for both in configurations]
+    every = configurations(scenario, topic_config, alterations)
+    settings: list[dict[str, Any]] = [{key: configs.effective(*both, key) for key in _READ} for both in every]
     last_round = scenario.rounds - 1
     if all(of["log.retention.check.interval.ms"] > last_round * scenario.round_ms for of in settings):
         return False
@@ -104,27 +104,6 @@ def may_delete(scenario: Scenario, topic_config: Mapping[str, Any], alterations:
     return deletes or any(
         of["retention.bytes"] >= 0 or 0 <= of["retention.ms"] < last_round * scenario.round_ms for of in deleting
     )
-
-
-def alterations_of(scenario: Scenario, topic: str) -> list[Command]:
-    """The alter_config commands that concern a topic, the cluster's included, by round."""
-    return [
-        c
-        for c in sorted(scenario.commands, key=lambda c: c.round)
-        if c.kind == "alter_config" and c.broker is None and (c.topic is None or fnmatchcase(topic, c.topic))
-    ]
-
-
-def _configurations(
-    scenario: Scenario, topic_config: Mapping[str, Any], alterations: Iterable[Command]
-) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """(the cluster's config, the topic's) at the start and after each alteration."""
-    configurations = [(dict(scenario.config), dict(topic_config))]
-    for command in alterations:
-        cluster, topic = (dict(config) for config in configurations[-1])
-        (cluster if command.topic is None else topic).update(command.config or {})
-        configurations.append((cluster, topic))
-    return configurations
 
 
 _READ = ("cleanup.policy", "log.retention.check.interval.ms", "retention.bytes", "retention.ms")

@@ -150,9 +150,9 @@ def check_groups(by: Sequence[str]) -> None:
             raise InputError(f"--by: {problem}; allowed: {listing(GROUPING_COLUMNS)}")
 
 
-def same_group(one: str, other: str, by: Sequence[str]) -> str:
-    """SQL: whether rows of two tables are of the same scenario and group of partitions."""
-    return f"{one}.scenario_id = {other}.scenario_id" + "".join(f" AND {one}.{name} <=> {other}.{name}" for name in by)
+def same_group(alias: str, by: Sequence[str]) -> str:
+    """SQL: whether a row is of the same scenario and group of partitions as the row `k` of keys."""
+    return f"{alias}.scenario_id = k.scenario_id" + "".join(f" AND {alias}.{name} <=> k.{name}" for name in by)
 
 
 def groups_sql(by: Sequence[str]) -> str:

@@ -144,7 +144,7 @@ SELECT
   coalesce(c.lost_by_cause, '') AS lost_by_cause
 FROM kept k
 JOIN scenarios s ON s.scenario_id = k.scenario_id
-LEFT JOIN latencies l ON {same_group("l", "k", by)}
-LEFT JOIN causes c ON {same_group("c", "k", by)}
+LEFT JOIN latencies l ON {same_group("l", by)}
+LEFT JOIN causes c ON {same_group("c", by)}
 ORDER BY {"".join(f"k.{name} NULLS LAST, " for name in by)}k.scenario_id
 """

@@ -78,6 +78,6 @@ SELECT
 FROM kept k
 JOIN scenarios s ON s.scenario_id = k.scenario_id
 JOIN cluster c ON c.scenario_id = k.scenario_id
-LEFT JOIN nodes n ON {same_group("n", "k", by)}
+LEFT JOIN nodes n ON {same_group("n", by)}
 ORDER BY {"".join(f"k.{name} NULLS LAST, " for name in by)}k.scenario_id
 """

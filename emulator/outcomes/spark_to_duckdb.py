@@ -30,19 +30,8 @@ SAME = (
     *(exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.NullSafeEQ, exp.Between, exp.In),
     *(exp.Exists, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least, exp.Add, exp.Sub, exp.Mul, exp.Neg),
     *(exp.Sum, exp.Count, exp.Min, exp.Max, exp.Avg, exp.Filter, exp.Window, exp.WindowSpec, exp.IgnoreNulls),
-    *(
-        exp.RowNumber,
-        exp.Rank,
-        exp.DenseRank,
-        exp.Lag,
-        exp.Lead,
-        exp.FirstValue,
-        exp.LastValue,
-        exp.Abs,
-        exp.Sqrt,
-        exp.Lower,
-        exp.Upper,
-    ),
+    *(exp.RowNumber, exp.Rank, exp.DenseRank, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue),
+    *(exp.Abs, exp.Sqrt, exp.Lower, exp.Upper),
     *(exp.Struct, exp.PropertyEQ, exp.Array, exp.VarMap, exp.Lambda, exp.MapKeys, exp.Explode, exp.Length),
     *(exp.Bracket, exp.DataType, exp.Cast, exp.ArraySize, exp.ArraySort, exp.DPipe),
     *(exp.Translate, exp.Like, exp.Escape, exp.Anonymous),
@@ -138,13 +127,6 @@ def _cast(node: exp.Expr) -> exp.Expr:
     if kind.is_type("text"):
         return _call("spark_text", value)
     raise Untranslatable(f"CAST AS {kind.sql(DIALECT)}")
-
-
-def _divide(name: str) -> Callable[[exp.Expr], exp.Expr]:
-    def rewrite(node: exp.Expr) -> exp.Expr:
-        return _call(name, node.this, node.expression)
-
-    return rewrite
 
 
 def _whole(name: str) -> Callable[[exp.Expr], exp.Expr]:
@@ -290,9 +272,9 @@ _REWRITES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.Literal: _literal,
     exp.TryCast: _cast,
     exp.Var: _word,
-    exp.Div: _divide("spark_divide"),
-    exp.IntDiv: _divide("spark_div"),
-    exp.Mod: _divide("spark_mod"),
+    exp.Div: _macro("spark_divide", "this", "expression"),
+    exp.IntDiv: _macro("spark_div", "this", "expression"),
+    exp.Mod: _macro("spark_mod", "this", "expression"),
     exp.Ceil: _whole("spark_ceil"),
     exp.Floor: _whole("spark_floor"),
     exp.Round: _round,

@@ -131,9 +131,9 @@ SELECT
 FROM keys k
 JOIN scenarios s ON s.scenario_id = k.scenario_id
 CROSS JOIN sizing z
-LEFT JOIN held h ON {same_group("h", "k", by)}
-LEFT JOIN joined j ON {same_group("j", "k", by)}
-LEFT JOIN costs c ON {same_group("c", "k", by)}
+LEFT JOIN held h ON {same_group("h", by)}
+LEFT JOIN joined j ON {same_group("j", by)}
+LEFT JOIN costs c ON {same_group("c", by)}
 LEFT JOIN fleet f ON f.scenario_id = k.scenario_id AND {fleet_only}
 ORDER BY {"".join(f"k.{name} NULLS LAST, " for name in by)}k.scenario_id
 """

@@ -31,9 +31,7 @@ _OF_ADDS = (
     Column("adds that failed", "failed_adds", bar=True),
     Column("waited for, over all entries", "unacked_seconds", seconds, bar=True),
 )
-OF_SCENARIOS = (
-    Column("scenario", "name"),
-    Column("protocol", "protocol"),
+_OUTCOMES = (
     Column("acknowledged", "acked"),
     Column("lost", "acked_lost", bar=True),
     Column("of acks=0 lost", "unacknowledged_lost", bar=True),
@@ -43,6 +41,11 @@ OF_SCENARIOS = (
     Column("refused", "refused", bar=True),
     Column("given up", "given_up", bar=True),
     *_AVAILABILITY,
+)
+OF_SCENARIOS = (
+    Column("scenario", "name"),
+    Column("protocol", "protocol"),
+    *_OUTCOMES,
     Column("longest without a leader", "longest_leaderless_seconds", seconds),
     Column("unclean elections", "unclean_elections"),
     Column("replicated", "replicated_bytes", size),
@@ -50,15 +53,7 @@ OF_SCENARIOS = (
 BY_TOPIC = (
     Column("topic", "topic"),
     Column("partitions", "partitions"),
-    Column("acknowledged", "acked"),
-    Column("lost", "acked_lost", bar=True),
-    Column("of acks=0 lost", "unacknowledged_lost", bar=True),
-    *_OF_ENTRIES,
-    Column("partitions with loss", "partitions_with_loss"),
-    *_OF_ADDS,
-    Column("refused", "refused", bar=True),
-    Column("given up", "given_up", bar=True),
-    *_AVAILABILITY,
+    *_OUTCOMES,
     Column("under-replicated", "under_replicated_seconds", seconds, bar=True),
 )
 BY_FAULT = (

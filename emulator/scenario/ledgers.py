@@ -217,28 +217,42 @@ def _ledgers_of(
     if _check_list(places, here, shape, config):
         if len(brokers) < size:
             raise places.error((*here, "config"), f"ensembleSize {size}, but {len(brokers)} bookies", f"1 to {len(brokers)}")
-        return Topic(shape.name, _in_turn(brokers, size, shape.partitions or 0), {**shape.config}, policy)
-    if shape.assignment is not None:
+        ensembles = _in_turn(brokers, size, shape.partitions or 0)
+    elif shape.assignment is not None:
         ids = frozenset(b.id for b in brokers) - joining
         for ledger, ensemble in enumerate(shape.assignment):
             check_replicas(places, (*here, "assignment", ledger), ensemble, ids)
             if len(ensemble) != size:
                 problem = f"{len(ensemble)} bookies in an ensemble of ensembleSize {size}"
                 raise places.error((*here, "assignment", ledger), problem, f"{size} bookies")
-        return Topic(shape.name, np.array(shape.assignment, np.int32), {**shape.config}, policy)
+        ensembles = np.array(shape.assignment, np.int32)
+    else:
+        ensembles = _new_ensembles(places, here, shape, registered, config, policy)
+    return Topic(shape.name, ensembles, {**shape.config}, policy)
+
+
+def _new_ensembles(
+    places: Places,
+    here: Location,
+    shape: TopicShape,
+    registered: Sequence[Broker],
+    config: Mapping[str, ConfigValue],
+    policy: str,
+) -> npt.NDArray[np.int32]:
+    """The ensembles of ledgers that the file gives none, by their placement."""
+    size, write, _ = (int(effective(config, shape.config, key)) for key in SIZES)
     if len(registered) < size:
         problem = f"ensembleSize {size} needs as many bookies in round 0, there are {len(registered)}"
         raise places.error((*here, "config"), problem, f"1 to {len(registered)}")
     if policy in DRAWN:  # drawn when all of the scenario is known
-        return Topic(shape.name, _in_turn(registered, size, shape.partitions or 0), {**shape.config}, policy)
+        return _in_turn(registered, size, shape.partitions or 0)
     least = min(int(effective(config, shape.config, "minNumRacksPerWriteQuorum")), write)
     enforced = bool(effective(config, shape.config, "enforceMinNumRacksPerWriteQuorum"))
-    ensembles = new_ensembles(registered, policy, size, write, least, enforced)
-    if None in ensembles:
+    of_each = new_ensembles(registered, policy, size, write, least, enforced)
+    if None in of_each:
         problem = f"no ensemble of {size} bookies has {least} racks in every write quorum"
         raise places.error((*here, "placement"), problem, "more racks, or enforceMinNumRacksPerWriteQuorum = false")
-    places_of = np.arange(shape.partitions or 0) % len(registered)
-    return Topic(shape.name, np.array(ensembles, np.int32)[places_of], {**shape.config}, policy)
+    return np.array(of_each, np.int32)[np.arange(shape.partitions or 0) % len(registered)]
 
 
 def bookies_to_come(places: Places, commands: Sequence[CommandShape]) -> set[int]:

@@ -149,38 +149,16 @@ def _resolve(
     if imported is not None and isinstance(imported, ImportedLedgers) != ledgers:
         what, other = ("partitions", "ledgers") if ledgers else ("ledgers", "partitions")
         raise places.error(("cluster", "import"), f"has {what}", f"an import of {other}, or a protocol of {what}")
-    if ledgers:
-        refuse_unused(places)
-        check_ledger_config(places, ("cluster", "config"), shape.cluster.config, for_topic=False)
-        own = imported.topics if isinstance(imported, ImportedLedgers) else ()
-        config, partitions = dict(shape.cluster.config), count_ledgers(places, shape.topics, own)
-    elif groups:
-        config = check_group_config(places, shape.cluster.config)
-        topics = resolve_topics(places, shape.topics, brokers, config, (), shape.seed, GROUP_KEYS)
-        check_quorums(places, topics, config)
-        partitions = {topic.name: topic.partitions for topic in topics}
-    else:
-        config = resolve_config(places, shape.cluster)
-        refuse_ledgers(places, shape.initial)
-        topics = resolve_topics(places, shape.topics, brokers, config, imported.topics if imported else (), shape.seed)
-        remote = imported.remote_segments["topic"].unique().to_pylist() if isinstance(imported, Imported) else ()
-        check_tiered_topics(places, shape, topics, config, remote)
-        partitions = {topic.name: topic.partitions for topic in topics}
+    config, topics, partitions = _config_and_topics(places, shape, brokers, imported)
     session_rounds = session_timeout_rounds(shape, {} if groups else config)
-    sources = rows_of_workload(places, shape, folder, files)
-    if shape.rate_window_rounds > 1 and all(rows.table.column(PER_SECOND).null_count == rows.table.num_rows for rows in sources):
-        raise places.error(("rate_window_rounds",), "no row of the workload has records_per_second", "one that has, or no key")
-    workload = resolve_workload(sources, partitions, shape.rounds, shape.round_ms, shape.rate_window_rounds)
-    fault_sources = rows_of_faults(places, shape, folder, files)
-    fault_sources += draw_generators(places, shape.fault_generators, brokers, shape.rounds, shape.seed, shape.round_ms)
-    faults = resolve_faults(fault_sources, brokers, partitions, shape.rounds)
+    workload, faults = _workload_and_faults(places, shape, brokers, partitions, folder, files)
     if both:
         workload, faults = own_rows(shape.protocol, workload, faults)
     refuse_other_systems(places, shape.protocol, workload, faults)
     if groups:
         refuse_other_workload(places, workload)
     if ledgers:
-        topics = resolve_ledgers(places, shape, brokers, config, faults, session_rounds, own)
+        topics = resolve_ledgers(places, shape, brokers, config, faults, session_rounds, topics)
         check_sharing(places, brokers, topics, config)
     initial_file = _initial_file(places, shape, topics, config, folder, files)
     initial = _initial(places, shape, topics, brokers, config, imported, initial_file)
@@ -197,7 +175,6 @@ def _resolve(
         rounds=shape.rounds,
         round_ms=shape.round_ms,
         seed=shape.seed,
-        mode=shape.mode,
         brokers=brokers,
         session_timeout_rounds=session_rounds,
         quota_window_rounds=quota_window_rounds(shape),
@@ -218,6 +195,47 @@ def _resolve(
         events=resolve_events(places, shape, both),
     )
     return draw_first_ensembles(places, shape.topics, scenario) if ledgers else scenario
+
+
+def _config_and_topics(
+    places: Places, shape: ScenarioShape, brokers: tuple[Broker, ...], imported: Imported | ImportedLedgers | None
+) -> tuple[dict[str, ConfigValue], tuple[Topic, ...], dict[str, int]]:
+    """The cluster's config, the topics, and the partitions of each. Of ledgers the topics are those that were imported: the
+    others follow from the faults, too.
+    """
+    known = imported.topics if imported is not None else ()
+    if has_ledgers(shape.protocol):
+        refuse_unused(places)
+        check_ledger_config(places, ("cluster", "config"), shape.cluster.config, for_topic=False)
+        return dict(shape.cluster.config), known, count_ledgers(places, shape.topics, known)
+    if has_groups(shape.protocol):
+        config = check_group_config(places, shape.cluster.config)
+        topics = resolve_topics(places, shape.topics, brokers, config, (), shape.seed, GROUP_KEYS)
+        check_quorums(places, topics, config)
+    else:
+        config = resolve_config(places, shape.cluster)
+        refuse_ledgers(places, shape.initial)
+        topics = resolve_topics(places, shape.topics, brokers, config, known, shape.seed)
+        remote = imported.remote_segments["topic"].unique().to_pylist() if isinstance(imported, Imported) else ()
+        check_tiered_topics(places, shape, topics, config, remote)
+    return config, topics, {topic.name: topic.partitions for topic in topics}
+
+
+def _workload_and_faults(
+    places: Places,
+    shape: ScenarioShape,
+    brokers: tuple[Broker, ...],
+    partitions: dict[str, int],
+    folder: str,
+    files: TableFiles,
+) -> tuple[pa.Table, pa.Table]:
+    sources = rows_of_workload(places, shape, folder, files)
+    if shape.rate_window_rounds > 1 and all(rows.table.column(PER_SECOND).null_count == rows.table.num_rows for rows in sources):
+        raise places.error(("rate_window_rounds",), "no row of the workload has records_per_second", "one that has, or no key")
+    workload = resolve_workload(sources, partitions, shape.rounds, shape.round_ms, shape.rate_window_rounds)
+    fault_sources = rows_of_faults(places, shape, folder, files)
+    fault_sources += draw_generators(places, shape.fault_generators, brokers, shape.rounds, shape.seed, shape.round_ms)
+    return workload, resolve_faults(fault_sources, brokers, partitions, shape.rounds)
 
 
 def _fetching(cluster: ClusterShape) -> Fetching:

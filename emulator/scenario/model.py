@@ -224,7 +224,6 @@ class Scenario:
     rounds: int
     round_ms: int
     seed: int
-    mode: str
     brokers: tuple[Broker, ...]
     session_timeout_rounds: int
     quota_window_rounds: int

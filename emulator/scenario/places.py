@@ -106,10 +106,12 @@ def _describe(detail: ErrorDetails) -> tuple[Location, str, str | None]:
         return location, f"{value} is of the wrong type", TYPES_ALLOWED[kind]
     if kind == "literal_error":
         return location, f"{value} is not known", str(context["expected"]).replace("'", '"')
-    bounds = {"greater_than_equal": "ge", "greater_than": "gt", "less_than_equal": "le", "less_than": "lt"}
+    bounds = {
+        "greater_than_equal": "{ge} or more", "greater_than": "more than {gt}",
+        "less_than_equal": "{le} or less", "less_than": "less than {lt}",
+    }  # fmt: skip
     if kind in bounds:
-        words = {"ge": "{} or more", "gt": "more than {}", "le": "{} or less", "lt": "less than {}"}
-        return location, f"{value} is out of range", words[bounds[kind]].format(context[bounds[kind]])
+        return location, f"{value} is out of range", bounds[kind].format(**context)
     if kind in ("too_short", "too_long"):
         limit = f"at least {context['min_length']}" if kind == "too_short" else f"at most {context['max_length']}"
         return location, f"has {context['actual_length']} entries", f"{limit} entries"

@@ -15,11 +15,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from emulator.errors import InputError, did_you_mean, listing, quoted
+from emulator.errors import did_you_mean, listing, quoted
 from emulator.faults.kinds import FAULT_KINDS, FAULT_SCHEMA, RACK_KINDS
 from emulator.scenario.both_systems import own_rows
 from emulator.scenario.clusters import ELR_FEATURE
-from emulator.scenario.configs import KEYS
+from emulator.scenario.configs import KEYS, ConfigKey
 from emulator.scenario.durations import ROUND_MS
 from emulator.scenario.faults import resolve_faults
 from emulator.scenario.globs import known_topics_listed, matching_topics
@@ -130,9 +130,14 @@ def _check_set(places: Places, here: Location, sweep: SweepShape) -> None:
             )
     if name == "acks" and places.data.get("workload_file") is not None:
         raise places.error((*here, "set"), "workload_file says what acks are", "acks of [[workload]] only")
-    key = KEYS.get(name) or LEDGER_KEYS.get(name) or GROUP_KEYS.get(name)
+    key = _key(name)
     if sweep.topic is not None and (key is None or not key.topic):
         raise places.error((*here, "topic"), f"{name} is not of topics", "no topic")
+
+
+def _key(name: str) -> ConfigKey | None:
+    """What a swept config key is; None: another setting."""
+    return KEYS.get(name) or LEDGER_KEYS.get(name) or GROUP_KEYS.get(name)
 
 
 def _cases(start: _Start, sweeps: Sequence[SweepShape], resolve: Resolve) -> Iterator[Scenario]:
@@ -202,7 +207,7 @@ def _settings(at: int, sweep: SweepShape, start: _Start) -> list[_Change]:
 def _changed(places: Places, name: str, value: Any, topics: Sequence[str], prefix: str) -> Places:
     """The file with a setting of this value."""
     change: dict[str, Any]
-    key = KEYS.get(name) or LEDGER_KEYS.get(name) or GROUP_KEYS.get(name)
+    key = _key(name)
     if name == "protocol":
         change = {"protocol": value}
     elif name == "acks":
@@ -287,34 +292,3 @@ def _of_rack(given: Mapping[str, Any], rack: str, brokers: Sequence[Broker]) -> 
     if kind in IN_RACKS:
         return ({**given, **IN_RACKS[kind], "rack": rack},)
     return tuple({**given, "broker": broker.id} for broker in brokers if broker.rack == rack)
-
-
-def sweep_text(
-    path: str, each: str | None, fault: Mapping[str, Any] | None, settings: Sequence[tuple[str | None, str, Sequence[Any]]],
-    seeds: int | None,
-) -> str:  # fmt: skip
-    """The [[sweeps]] of a scenario file that say what a command line asks for; none of anything is no text.
-
-    `settings`: (topic or None, setting, values). Raises InputError for a fault without `each`, and the other way round.
-    """
-    if (each is None) != (fault is None):
-        raise InputError.at(path, "--each" if fault is None else "--fault", "stands alone", "--each and --fault together")
-    sweeps: list[dict[str, Any]] = []
-    if each is not None and fault is not None:
-        sweeps.append({"each": each, "fault": fault})
-    sweeps += [{"topic": topic, "set": name, "values": list(values)} for topic, name, values in settings]
-    if seeds is not None:
-        sweeps.append({"seeds": seeds})
-    return "".join(f"\n[[sweeps]]\n{_toml_lines(sweep)}" for sweep in sweeps)
-
-
-def _toml_lines(table: Mapping[str, Any]) -> str:
-    return "".join(f"{key} = {_toml(value)}\n" for key, value in table.items() if value is not None)
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_toml(inner)}" for key, inner in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value)  # strings, integers and booleans are written alike

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from emulator.errors import listing, some
 from emulator.scenario.configs import KEYS
-from emulator.scenario.configs_in_run import configurations, values
+from emulator.scenario.configs_in_run import configurations_of, values
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import RemoteStorage, Run, Scenario
 from emulator.scenario.protocols import PARTITIONS, system_of
@@ -41,7 +41,7 @@ def notes_of_tiers(run: Run) -> Iterator[str]:
         for topic in scenario.topics:
             if True in values(scenario, topic, ENABLE):  # at the start, or after an alter_config
                 tiered.add(topic.name)
-            own_keys = (key for _, own in configurations(scenario, topic) for key in own if key in OF_TIERED_TOPICS)
+            own_keys = (key for _, own in configurations_of(scenario, topic) for key in own if key in OF_TIERED_TOPICS)
             for key in own_keys:
                 given.setdefault(key, {})[topic.name] = None
     idle = {key: [name for name in topics if name not in tiered] for key, topics in given.items()}

@@ -38,7 +38,7 @@ def check_variants(places: Places) -> list[dict[str, Any]]:
     variants = places.data.get("variants", [])
     if not _is_tables(variants):
         raise places.error(("variants",), "is not a list of tables", "[[variants]] tables, each with a name")
-    allowed = [key for key in _top_level_keys() if key not in NOT_IN_VARIANTS]
+    allowed = [key for key in ScenarioShape.model_fields if key not in NOT_IN_VARIANTS]
     seen = {BASE_NAME}
     for index, variant in enumerate(variants):
         here: Location = ("variants", index)
@@ -83,10 +83,6 @@ def list_overrides(variant: Mapping[str, Any]) -> dict[str, str]:
         if key != "name":
             _flatten(value, key, changes)
     return changes
-
-
-def _top_level_keys() -> list[str]:
-    return list(ScenarioShape.model_fields)
 
 
 def _is_tables(value: object) -> bool:

@@ -33,6 +33,8 @@ def table(*columns: Column) -> tuple[Column, ...]:
 SCENARIO = Column("scenario_id", INT, "scenario: 0 is base, variants from 1 in the order of the file")
 TOPIC = Column("topic", TEXT, "topic name")
 PARTITION = Column("partition", INT, "partition number within the topic")
+PLACE = (SCENARIO, TOPIC, PARTITION)
+"""Which partition, or ledger, a row is about."""
 BROKER = Column("broker", INT, "broker id")
 ROUND = Column("round", INT, "round number, from 0")
 ROLE = Column("role", TEXT, "leader, follower or offline")

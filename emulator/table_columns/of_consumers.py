@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.table_columns.columns import INT, LONG, PARTITION, SCENARIO, TEXT, TOPIC, Column, table
+from emulator.table_columns.columns import INT, LONG, PLACE, TEXT, Column, table
 
 GROUP = Column("group", TEXT, "consumer group")
 
@@ -33,9 +33,7 @@ CONSUMER_COUNTERS = {
 
 CONSUMERS_TABLES: dict[str, tuple[Column, ...]] = {
     "consumer_groups": table(
-        SCENARIO,
-        TOPIC,
-        PARTITION,
+        *PLACE,
         GROUP,
         Column("position", LONG, "offset: next that the group wants, at the end; null: it has not started", True),
         Column("epoch", INT, "leader epoch of the last record that it read; null: none since it started or was reset", True),
@@ -50,9 +48,7 @@ CONSUMERS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("stopped", TEXT, "cause for which it gave up; null: it did not", True),
     ),
     "unread": table(
-        SCENARIO,
-        TOPIC,
-        PARTITION,
+        *PLACE,
         GROUP,
         Column("kind", TEXT, "stretch: rounds without records, skip: records never read, loss: what was read is gone"),
         Column("from_round", INT, "first round"),

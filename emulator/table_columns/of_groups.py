@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from emulator.table_columns.columns import INT, LONG, PARTITION, SCENARIO, TOPIC, Column, table
+from emulator.table_columns.columns import INT, LONG, PLACE, Column, table
 
 LATENCIES = "array<struct<rounds:int,records:bigint>>"
 
 GROUPS_TABLES: dict[str, tuple[Column, ...]] = {
     "groups": table(
-        SCENARIO,
-        TOPIC,
-        PARTITION,
+        *PLACE,
         Column("copies", INT, "servers (N); of raft the members at the end"),
         Column("acks_needed", INT, "servers that must have a record, the leader among them; of pacifica: at the end"),
         Column("record_bytes", "double", "mean bytes of a record of its workload; null: there is none", True),

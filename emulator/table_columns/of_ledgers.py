@@ -2,21 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.table_columns.columns import (
-    BROKER,
-    BROKERS,
-    FLAG,
-    INT,
-    LONG,
-    PARTITION,
-    ROUND,
-    SCENARIO,
-    TEXT,
-    TOPIC,
-    Column,
-    of_ledgers,
-    table,
-)
+from emulator.table_columns.columns import BROKER, BROKERS, FLAG, INT, LONG, PLACE, ROUND, TEXT, Column, of_ledgers, table
 
 FRAGMENTS = "array<struct<first_entry:bigint,ensemble:array<int>>>"
 
@@ -32,9 +18,7 @@ LEDGER = Column("ledger", INT, "number of the ledger in its topic's list; 0: a l
 
 LEDGERS_TABLES: dict[str, tuple[Column, ...]] = {
     "ledgers": table(
-        SCENARIO,
-        TOPIC,
-        PARTITION,
+        *PLACE,
         LEDGER,
         Column("ensemble_size", INT, "bookies of its ensembles (E)"),
         Column("write_quorum", INT, "bookies that get an entry (Qw)"),
@@ -85,9 +69,7 @@ LEDGERS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("given_up_bytes", LONG, "bytes that copies of it had moved when they were given up"),
     ),
     "topics": table(
-        SCENARIO,
-        TOPIC,
-        PARTITION,
+        *PLACE,
         Column("messages", LONG, "messages that were due"),
         Column("acked", LONG, "of these acknowledged"),
         Column("unacked", LONG, "that whoever serves the topic hasn't acknowledged"),
@@ -103,26 +85,20 @@ LEDGERS_TABLES: dict[str, tuple[Column, ...]] = {
         *of_ledgers(),
     ),
     "fragments": table(
-        SCENARIO,
-        TOPIC,
-        PARTITION,
+        *PLACE,
         LEDGER,
         Column("first_entry", LONG, "entry: first of the fragment"),
         Column("ensemble", BROKERS, "bookie ids in the order of their indices"),
     ),
     "entries": table(
-        SCENARIO,
-        TOPIC,
-        PARTITION,
+        *PLACE,
         LEDGER,
         Column("entry", LONG, "entry of a traced ledger that some bookie has"),
         Column("bookies", BROKERS, "bookie ids that have it, sorted"),
         Column("lac_stored", "array<bigint>", "LAC in its header on each of them"),
     ),
     "bookies": table(
-        SCENARIO,
-        TOPIC,
-        PARTITION,
+        *PLACE,
         LEDGER,
         BROKER,
         Column("last_entry", LONG, "entry: the last one that the bookie has; null: none", True),
@@ -133,9 +109,7 @@ LEDGERS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("limbo", FLAG, "whether it doesn't know what it lost of the ledger"),
     ),
     "ledger_clients": table(
-        SCENARIO,
-        TOPIC,
-        PARTITION,
+        *PLACE,
         LEDGER,
         Column("client", TEXT, "recovery, reader (open_no_recovery) or close"),
         Column("number", INT, "number of the client among those of its kind"),
@@ -145,9 +119,7 @@ LEDGERS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("attempt_error", TEXT, "what made the last attempt of a recovery that failed fail; null: none did", True),
     ),
     "ledger_readers": table(
-        SCENARIO,
-        TOPIC,
-        PARTITION,
+        *PLACE,
         LEDGER,
         Column("number", INT, "number of the reader among those of the ledger"),
         Column("started_round", INT, "round in which it began (read_ledger, read_topic)"),
@@ -162,9 +134,7 @@ LEDGERS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("error", TEXT, "why, as BKException.Code names it; null likewise", True),
     ),
     "ledger_rounds": table(
-        SCENARIO,
-        TOPIC,
-        PARTITION,
+        *PLACE,
         LEDGER,
         ROUND,
         Column("state", TEXT, "OPEN, IN_RECOVERY or CLOSED, as the metadata store has it"),
@@ -186,9 +156,7 @@ LEDGERS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("readers", READING, "readers under way: what they got, what nobody gave them, whose answers they await"),
     ),
     "bookie_rounds": table(
-        SCENARIO,
-        TOPIC,
-        PARTITION,
+        *PLACE,
         LEDGER,
         ROUND,
         BROKER,
@@ -203,9 +171,7 @@ LEDGERS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("held", HELD, "these: of each range those that the index of an ensemble gets"),
     ),
     "topic_rounds": table(
-        SCENARIO,
-        TOPIC,
-        PARTITION,
+        *PLACE,
         ROUND,
         Column("messages", LONG, "messages that were due so far"),
         Column("acked", LONG, "of these acknowledged"),

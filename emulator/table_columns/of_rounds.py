@@ -18,12 +18,11 @@ from emulator.table_columns.columns import (
     LOCAL_LOG_START,
     LOG_START,
     LONG,
-    PARTITION,
+    PLACE,
     ROLE,
     ROUND,
     SCENARIO,
     TEXT,
-    TOPIC,
     Column,
     table,
 )
@@ -41,9 +40,7 @@ LIST_OFFSETS = {
 
 ROUNDS_TABLES: dict[str, tuple[Column, ...]] = {
     "violations": table(
-        SCENARIO,
-        TOPIC,
-        PARTITION,
+        *PLACE,
         Column("round", INT, "round at whose end it was seen, and not in the round before; null: in the final tables", True),
         Column("invariant", TEXT, "name of the invariant, as its specification has it"),
         Column("witness", TEXT, "the state that violates it, in words: both logs with their epochs and offsets"),
@@ -110,9 +107,7 @@ ROUNDS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("entries", LONG, "entries of ledgers that the bookie has at the end of the bucket; null: a broker", True),
     ),
     "trace": table(
-        SCENARIO,
-        TOPIC,
-        PARTITION,
+        *PLACE,
         ROUND,
         BROKER,
         ROLE,
@@ -143,9 +138,7 @@ ROUNDS_TABLES: dict[str, tuple[Column, ...]] = {
         ),
     ),
     "trace_partitions": table(
-        SCENARIO,
-        TOPIC,
-        PARTITION,
+        *PLACE,
         ROUND,
         LEADER,
         CONTROLLER_EPOCH,

@@ -11,7 +11,7 @@ from emulator.bandwidth.fetchers import Fetchers, fetchers_of_partitions, fetche
 from emulator.scenario import Scenario, load_run
 
 MIB = 1 << 20
-DEFAULT = Fetchers(1, 500_000, 1000, 200_000_000, 10 * MIB)
+DEFAULT = Fetchers(500_000, 1000, 200_000_000, 10 * MIB)
 
 
 def scenario_of(folder: Path, cluster: str, topics: str = "", commands: str = "") -> Scenario:
@@ -62,7 +62,7 @@ def test_what_is_cut_off_takes_its_time() -> None:
 
 def test_a_fetch_that_takes_longer_than_a_round() -> None:
     """One of 4 MiB takes 4.2 s at 1 MB/s, 42 rounds, and comes whole if it is for one follower alone."""
-    slow, four = Fetchers(1, 100_000, 1000, 1_000_000, 10 * MIB), np.array([4 * MIB])
+    slow, four = Fetchers(100_000, 1000, 1_000_000, 10 * MIB), np.array([4 * MIB])
     assert slow.most_bytes(np.array([1]), four, four).tolist() == [4 * MIB]
     assert slow.most_bytes(np.array([2]), four, four)[0] == pytest.approx(100_000, rel=1e-3)
 
@@ -70,5 +70,5 @@ def test_a_fetch_that_takes_longer_than_a_round() -> None:
 def test_the_least_response_of_any_broker_counts(tmp_path: Path) -> None:
     narrow = '[[commands]]\nkind = "alter_config"\nround = 5\nbroker = 2\nconfig = { "replica.fetch.response.max.bytes" = 5000 }'
     found = fetchers_of_scenario(scenario_of(tmp_path, "fetch_round_trip_ms = 2", commands=narrow))
-    assert found == Fetchers(1, 500_000, 2000, 200_000_000, 5000)
+    assert found == Fetchers(500_000, 2000, 200_000_000, 5000)
     assert fetchers_of_scenario(scenario_of(tmp_path, "fetches_per_round = 3")) is None

@@ -14,9 +14,10 @@ from functools import cached_property
 from typing import Any
 
 from emulator.faults.timeline import BrokerSegment, broker_timelines
-from emulator.inputs.storage_settings import accepted, alterations_of, copies, is_ever_tiered, may_delete
+from emulator.inputs.storage_settings import accepted, copies, is_ever_tiered, may_delete
 from emulator.inputs.workload_rows import WorkloadRow, partition_ranges
 from emulator.scenario import ELR_FEATURE, Command, ConsumerRow, Scenario, Topic, configs
+from emulator.scenario.configs_in_run import alterations_of
 from emulator.scenario.throttles import THROTTLED_LISTS
 
 NO_LIMIT_ROUNDS = 2**31 - 1

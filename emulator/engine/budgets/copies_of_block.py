@@ -241,12 +241,12 @@ class CopiesOfBlock:
         segments = entries_of(Segment, self.state.segments)[first:last]
         ends = [*segments["base_offset"][1:].tolist(), int(replica["active_base"])] if len(segments) else []
         behind = int(segments["size_bytes"].sum()) + int(replica["active_bytes"])
+        lag_rounds, lag_bytes = settings["copy_lag_rounds"], settings["copy_lag_bytes"]
         found = []
         for segment, end in zip(segments, ends, strict=True):
             behind -= int(segment["size_bytes"])
             if end <= max(copied + 1, replica["log_start"]):
                 continue
-            lag_rounds, lag_bytes = settings["copy_lag_rounds"], settings["copy_lag_bytes"]
             has_waited = lag_rounds == 0 or lag_bytes == 0 or 0 < lag_bytes <= behind
             if end > stable or not (has_waited or 0 < lag_rounds <= round_ - segment["newest_round"]):
                 break

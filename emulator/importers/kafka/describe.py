@@ -52,7 +52,6 @@ class PartitionState(NamedTuple):
 class ClusterDescription:
     """Everything the description says, partitions in the order of the file."""
 
-    path: str
     partitions: dict[TopicPartition, PartitionState] = field(default_factory=dict)
     partition_counts: dict[str, int] = field(default_factory=dict)
     topic_ids: dict[str, str] = field(default_factory=dict)
@@ -84,7 +83,7 @@ class _DescribeReader:
     def __init__(self, path: str) -> None:
         self.path = path
         self.line_number = 0
-        self.description = ClusterDescription(path)
+        self.description = ClusterDescription()
         self.broker_lists: dict[str, tuple[int, ...]] = {"": (), "N/A": ()}
         self.known_topics: set[str] = set()
         self.header_lines: dict[str, int] = {}

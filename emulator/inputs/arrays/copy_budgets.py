@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from emulator.bandwidth.broker_configs import BrokerConfigs
-from emulator.bandwidth.placement import most_replicas
-from emulator.inputs.storage_settings import QUOTA_WINDOW_MS, alterations_of, may_copy
+from emulator.bandwidth.most_replicas import most_replicas
+from emulator.inputs.storage_settings import QUOTA_WINDOW_MS, may_copy
 from emulator.scenario import Scenario, configs
+from emulator.scenario.configs_in_run import alterations_of
 
 THREADS = "remote.log.manager.copier.thread.pool.size"
 QUOTA = "remote.log.manager.copy.max.bytes.per.second"

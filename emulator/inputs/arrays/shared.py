@@ -15,8 +15,9 @@ from emulator.inputs.arrays.copy_budgets import CopyBudgets, copy_budgets, limit
 from emulator.inputs.arrays.placement import Placement
 from emulator.inputs.arrays.shared_reads import ReadLimits, limits_reading, read_limits
 from emulator.inputs.arrays.topics import TopicPlaces
-from emulator.inputs.storage_settings import alterations_of, may_copy
+from emulator.inputs.storage_settings import may_copy
 from emulator.scenario import Scenario, configs
+from emulator.scenario.configs_in_run import alterations_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from emulator.bandwidth.broker_configs import BrokerConfigs
-from emulator.bandwidth.placement import most_replicas
+from emulator.bandwidth.most_replicas import most_replicas
 from emulator.inputs.consumers import (
     MOST_RECORDS,
     groups_of,
@@ -25,8 +25,9 @@ from emulator.inputs.consumers import (
     taken_bytes,
 )
 from emulator.inputs.fetching import fetching_members
-from emulator.inputs.storage_settings import alterations_of, is_ever_tiered
+from emulator.inputs.storage_settings import is_ever_tiered
 from emulator.scenario import Scenario, configs
+from emulator.scenario.configs_in_run import alterations_of
 from emulator.scenario.consumers import remote_fetches
 from emulator.scenario.model import Topic
 

@@ -102,7 +102,7 @@ def start_state(
     runs, run_of = _runs(given, logs.offsets, columns, of)
     cache, cache_of = _caches(given, logs.offsets, leads, columns["epoch"][of])
     active = _active_bases(logs)
-    segments, segment_of = _segments(logs, active, columns["record_bytes"][of], columns["keeps_segments"][of] != 0)
+    segments, segment_of = _segments(logs, columns["record_bytes"][of], columns["keeps_segments"][of] != 0)
     replicas = _replicas(columns, logs.offsets, active, of, slot, leads)
     partitions = _partitions(columns, logs.offsets, first, led, lead)
     last = np.searchsorted(cache_of, lead, "right") - 1
@@ -146,7 +146,7 @@ def _active_bases(logs: Logs) -> np.ndarray:
     return active
 
 
-def _segments(logs: Logs, active: np.ndarray, record_bytes: np.ndarray, keeps: np.ndarray) -> tuple[Any, np.ndarray]:
+def _segments(logs: Logs, record_bytes: np.ndarray, keeps: np.ndarray) -> tuple[Any, np.ndarray]:
     """(closed segments, the replicas that have them): the first begins at the local log start, the others where it is given."""
     counts = logs.bases.counts * keeps
     replica = np.repeat(np.arange(len(counts)), counts)
@@ -197,24 +197,12 @@ def _partitions(
 ) -> Any:
     parts = filled(Partition, len(first), _PARTITION)
     for name in (
-        "number",
-        "scenario",
-        "slots",
-        "stale_class",
-        "traced",
-        "keeps_segments",
-        "tiered",
-        "store",
-        "settings",
-        "workload",
-        "command",
+        *("number", "scenario", "slots", "stale_class", "traced", "keeps_segments", "tiered"),
+        *("settings", "workload", "command", "leader", "epoch", "isr", "elr"),
     ):
-        parts[name] = columns[name]
-    for name in ("leader", "epoch", "isr", "elr"):
         parts[name] = columns[name]
     parts["place"] = np.arange(len(first))
     parts["first_replica"] = first
-    parts["first_acks_all"] = columns["first_acks"] == ACKS_ALL
     parts["end"] = columns["rounds"]
     parts["assigned"] = (1 << columns["replicas"]) - 1
     parts["order"] = _ORDERS[columns["replicas"]]

@@ -95,7 +95,6 @@ class GatheredInputs:
             "bucket_rounds": bucket_rounds,
             "first_bookie": first_bookie,
             "bookies": len(arrays.ids),
-            "first_store_span": first_store_span,
             "quiet_from": max([0, *ends, *(command.round for command in scenario.commands)]),
             "sharing": USE_NOTED if limits_bookies(scenario) else NOT_SHARED,
         }

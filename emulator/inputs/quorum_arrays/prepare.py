@@ -76,7 +76,7 @@ class PreparedGroups:
                 *(gathered["slow_links"].add(arrays.slow_links) if arrays.slow_links else 0, len(arrays.slow_links)),
             )
             protocol = list(GROUP_PROTOCOLS).index(scenario.protocol)
-            row = (protocol, scenario.rounds, int(leaps), key_of_seed(scenario.seed), elector, *links)
+            row = (protocol, int(leaps), key_of_seed(scenario.seed), *links)
             gathered["scenarios"].add((row,))
             spans = np.array([gathered["server_spans"].put(own) for own in arrays.spans], np.int64)
             first = 0

@@ -1,4 +1,4 @@
-"""Arrow tables of the contract's columns (emulator/table_columns.py) from NumPy arrays."""
+"""Arrow tables of the contract's columns (emulator/table_columns) from NumPy arrays."""
 
 from __future__ import annotations
 

@@ -19,43 +19,29 @@ ROLES = ("follower", "leader", "offline")
 
 _NOT_THERE = -1
 
-_OUTCOMES = {
-    "appended": "appended",
+_OF_ONE_NAME = (
+    *("appended", "acked_lost", "sent_unacknowledged", "unacknowledged_lost", "committed_lost", "refused", "truncated"),
+    *("elections", "unclean_elections", "leaderless_rounds", "under_min_isr_rounds", "under_replicated_rounds"),
+    *("unwritable_rounds", "unacked_rounds", "isr_shrinks", "isr_expands", "replicated_bytes", "local_deleted_bytes"),
+)
+_OUTCOMES = {name: name for name in _OF_ONE_NAME} | {
     "acked": "acked_total",
-    "acked_lost": "acked_lost",
-    "sent_unacknowledged": "sent_unacknowledged",
-    "unacknowledged_lost": "unacknowledged_lost",
-    "committed_lost": "committed_lost",
-    "refused": "refused",
     "given_up": "given_up_records",
-    "truncated": "truncated",
-    "elections": "elections",
-    "unclean_elections": "unclean_elections",
-    "leaderless_rounds": "leaderless_rounds",
-    "under_min_isr_rounds": "under_min_isr_rounds",
-    "under_replicated_rounds": "under_replicated_rounds",
-    "unwritable_rounds": "unwritable_rounds",
-    "unacked_rounds": "unacked_rounds",
-    "isr_shrinks": "isr_shrinks",
-    "isr_expands": "isr_expands",
-    "replicated_bytes": "replicated_bytes",
-    "local_deleted_bytes": "local_deleted_bytes",
     "leader_epoch": "epoch",
     "hw": "end_hw",
     "leo": "end_leo",
 }
 """Column of `outcomes` -> field of Partition."""
 
-_REPLICAS = {
+LOGS = {
     "broker": "broker",
     "leader_epoch": "believed_epoch",
     "log_start_offset": "log_start",
     "local_log_start_offset": "local_start",
     "leo": "leo",
     "hw": "hw",
-    "local_bytes": "local_bytes",
 }
-"""Column of `replicas` -> field of Replica."""
+"""Column of `replicas`, and of `replica_states` -> field of Replica."""
 
 
 def partition_rows(names: Names, inputs: Inputs, state: State) -> pa.Table:
@@ -90,10 +76,11 @@ def replica_rows(names: Names, state: State) -> pa.Table:
     places = np.flatnonzero(_is_assigned(names, state))
     replicas = np.asarray(state.replicas)[places]
     partitions = names.partition_of[places]
-    columns = {column: replicas[field] for column, field in _REPLICAS.items()}
+    columns = {column: replicas[field] for column, field in LOGS.items()}
     role = np.where(replicas["status"] & OFFLINE != 0, 2, (replicas["leading_epoch"] != NO_EPOCH).astype(np.int64))
     in_isr = (field_of(state.partitions, "isr")[partitions] >> names.slot_of[places]) & 1 == 1
-    return table_of("replicas", len(places), names.ids(partitions) | columns | {"role": texts_at(ROLES, role), "in_isr": in_isr})
+    columns |= {"local_bytes": replicas["local_bytes"], "role": texts_at(ROLES, role), "in_isr": in_isr}
+    return table_of("replicas", len(places), names.ids(partitions) | columns)
 
 
 def leader_epoch_rows(names: Names, state: State) -> pa.Table:

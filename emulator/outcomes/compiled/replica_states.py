@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from emulator.inputs.arrays.columns import spread
 from emulator.outcomes.compiled.columns import epoch_lists, field_of, nullable, segment_lists, table_of, texts_at
-from emulator.outcomes.compiled.final_state import ROLES
+from emulator.outcomes.compiled.final_state import LOGS, ROLES
 from emulator.outcomes.compiled.names import Names
 from emulator.outcomes.compiled.trace import list_offsets, with_tiers
 from emulator.rounds.kafka.constants import FETCH_STATES, NO_EPOCH, NOT_RUNNING, NOT_SENT, OFFLINE, UNKNOWN
@@ -16,16 +16,7 @@ from emulator.rounds.kafka.list_records import EpochEntry, Run, Segment
 from emulator.rounds.kafka.state import RUN_LISTS, State
 from emulator.rounds.packed import entries_of
 
-_REPLICAS = {
-    "broker": "broker",
-    "leader_epoch": "believed_epoch",
-    "log_start_offset": "log_start",
-    "local_log_start_offset": "local_start",
-    "leo": "leo",
-    "hw": "hw",
-    "flushed_offset": "flushed",
-    "hw_checkpoint": "checkpoint",
-}
+_REPLICAS = {**LOGS, "flushed_offset": "flushed", "hw_checkpoint": "checkpoint"}
 """Column -> field of Replica."""
 
 

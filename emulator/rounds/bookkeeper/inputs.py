@@ -31,7 +31,6 @@ class ScenarioRow(Record):
     leaps: int = constant("1: quiet rounds are leapt over; the result is the same")
     first_bookie: int = constant("place of its first bookie in Inputs.bookies")
     bookies: int = constant("bookies of the cluster")
-    first_store_span: int = constant("place of the metadata store's first span")
     quiet_from: int = constant("last round in which a fault ends or a command is given")
     sharing: int = constant("NOT_SHARED, USE_NOTED or ASKED_TOLD: what its ledgers tell of what they ask of bookies")
 

@@ -101,7 +101,7 @@ def horizon(lists: Lists, inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> 
     due = min(due, until_queue_is_empty(ledger, drift))
     due = min(due, until_lac_is_told(inputs, ledger, drift))
     due = min(due, until_entries_meet_faults(inputs, ledger, drift))
-    due = min(due, until_flush_tells(lists, inputs, ledger, drift))
+    due = min(due, until_flush_tells(lists, inputs, ledger))
     due = min(due, until_repair(lists, inputs, ledger))
     due = min(due, until_sizes_change(inputs, ledger, drift))
     return max(due, ledger.now)
@@ -150,7 +150,7 @@ def until_sizes_change(inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> int
 
 
 @compiled
-def until_flush_tells(lists: Lists, inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> int:
+def until_flush_tells(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
     """The round of a flush that changes more than how much of open runs is on disk, as where copies go on."""
     settings = inputs.settings[ledger.settings]
     if settings.flush_ms == 0:

@@ -125,10 +125,8 @@ class Partition(Record):
     first_replica: int = constant("place of slot 0 among the block's replicas")
     stale_class: int = constant("column of the table of stale_metadata")
     traced: int = constant("1: every round of it is traced")
-    first_acks_all: int = constant("0: what it starts with was acknowledged on append")
     first_leader: int = constant("broker id of who leads at the start, NOBODY")
     tiered: int = constant("1: the topic has remote storage in some round")
-    store: int = constant("place of its first store span")
     keeps_segments: int = constant("1: closed segments are kept, for something may delete one; else a cut starts an empty one")
     end: int = constant("round at which to stop")
     # What is in force

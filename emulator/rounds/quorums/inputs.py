@@ -41,10 +41,8 @@ class ScenarioRow(Record):
     """What all groups of a scenario have in common."""
 
     rules: int = constant("place of its protocol's rules")
-    rounds: int = constant("rounds of the run")
     leaps: int = constant("1: quiet rounds are leapt over")
     draw_key: int = constant("what its seed comes to as a key of draws")
-    first_elector_span: int = constant("place of the elector's first span")
     first_cut: int = constant("place of its first link cut")
     cuts: int = constant("so many")
     first_slow: int = constant("place of its first slow link")

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import time
-import uuid
 from datetime import datetime, timezone
 from importlib.util import find_spec
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-import emulator
 from emulator.graphs.schema import GRAPH_TABLES, graph_went
 from emulator.outcomes.scenarios import scenario_rows
 from emulator.progress import Progress
 from emulator.rounds.relational.inputs.refusals import refuse_unknown
 from emulator.rounds.relational.inputs.run_inputs import RunInputs
+from emulator.rounds.relational.inputs.workload import PARTITIONS_A_SCENARIO
 from emulator.rounds.relational.outputs.broker_rounds import broker_rounds, bucket_edges
 from emulator.rounds.relational.outputs.tables import output_tables
 from emulator.rounds.relational.play import play
 from emulator.rounds.relational.queries.on_spark import SETTINGS, OnSpark
 from emulator.rounds.relational.queries.query import Engine, Query
-from emulator.run import RunSummary
+from emulator.run import RunSummary, run_row, traced_partitions
 from emulator.scenario import Run
 from emulator.session import settings_held
 from emulator.storage.tables import OutputDirectory
@@ -80,9 +79,7 @@ def run_relational(
         schema, rows_of_scenarios = scenario_rows(run.scenarios, MODE)
         output.write_rows("scenarios", rows_of_scenarios, schema)
         count = sum(len(p.assignment[p.assignment >= 0]) * p.scenario.rounds for p in inputs.places)
-        versions = {"emulator": emulator.__version__, "spark": spark.version, "pyarrow": pa.__version__}
-        row = (uuid.uuid4().hex, run.name, run.path, run.text, run.seed, json.dumps(versions), started, seconds, count)
-        output.write_rows("runs", [(*row, run.folder, dict(run.files), [])])
+        output.write_rows("runs", [run_row(run, spark.version, count, started, seconds)])
         had_graph = output.derived_tables()
         output.commit()
     except BaseException:
@@ -107,11 +104,7 @@ def _on_duckdb(replicas: int) -> Engine:
 
 def _traced(engine: Engine, inputs: RunInputs, trace: str) -> Query | None:
     """The pid of the partitions that a `--trace` text names; None: of none."""
-    named = {} if trace in ("none", "all") else dict.fromkeys(trace.split(","))
-    pids = [
-        place.first_pid + p
-        for place in inputs.places
-        for p in range(len(place.assignment))
-        if trace == "all" or f"{place.name}:{p}" in named
-    ]
-    return engine.read(pa.table({"pid": pa.array(pids, pa.int64())})) if pids else None
+    pids = np.concatenate([
+        s.scenario_id * PARTITIONS_A_SCENARIO + np.flatnonzero(traced_partitions(s, trace)) for s in inputs.scenarios
+    ])  # fmt: skip
+    return engine.read(pa.table({"pid": pids})) if len(pids) else None

@@ -40,7 +40,6 @@ def start_by_rows(inputs: OneScenario, at: int) -> dict[str, Any]:
         "elr": sum(1 << brokers.index(b) for b in elr),
         "client_leader": slot,
         "client_epoch": epoch if slot >= 0 else kc.NO_EPOCH,
-        "first_acks_all": int(not unconditional),
         "known_isr": sum(1 << brokers.index(b) for b in isr),
         "lead_round": -1,
         "lead_cause": -1,

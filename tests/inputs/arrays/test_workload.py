@@ -13,7 +13,10 @@ import pytest
 
 from emulator.inputs.arrays import prepare, read_block
 from emulator.inputs.arrays.columns import PackedLists, distinct_rows, distinct_sequences, narrow, widen
+from emulator.inputs.arrays.topics import TopicPlaces
+from emulator.inputs.arrays.workload import workloads
 from emulator.inputs.workload_rows import partition_ranges
+from emulator.rounds.kafka.constants import ACKS_ALL
 from emulator.scenario import matching_topics
 from emulator.scenario.model import WORKLOAD_SCHEMA
 
@@ -63,10 +66,12 @@ def test_partitions_have_the_rows_that_name_them(tmp_path: Path, seed: int) -> N
     scenario = replace(scenario, config=config, workload=pa.Table.from_pylist(rows, WORKLOAD_SCHEMA))
     prepared = prepare([scenario], {}, True, 60)
     told = Told(read_block(prepared.block(np.arange(prepared.partition_count))))
+    appended = workloads(scenario, TopicPlaces(scenario))
     for place in range(prepared.partition_count):
         _, topic, partition = prepared.names(place)
         mine = rows_for(rows, topic, partition)
-        assert told.parts[place].first_acks_all == (not mine or mine[0]["acks"] == "all")
+        acks_all = appended.first_acks[appended.of_partition[place]] == ACKS_ALL
+        assert acks_all == (not mine or mine[0]["acks"] == "all")
         for round_ in range(0, ROUNDS, 4):
             now = [r for r in mine if r["from_round"] <= round_ < r["to_round"] and r["records_per_round"]]
             wanted = [(r["records_per_round"], r["records_per_round"] * r["record_bytes"], r["acks"]) for r in now]

@@ -93,7 +93,7 @@ def block_of(cases: Sequence[Case], leaps: bool = False) -> tuple[State, records
         cuts = gathered["cuts"].put(arrays.cuts) if arrays.cuts else 0
         slow = gathered["slow_links"].put(arrays.slow_links) if arrays.slow_links else 0
         links = (cuts, len(arrays.cuts), slow, len(arrays.slow_links))
-        scenario = (gathered["rules"].put((rules,)), case.rounds, int(leaps), key_of_seed(case.seed), elector, *links)
+        scenario = (gathered["rules"].put((rules,)), int(leaps), key_of_seed(case.seed), *links)
         group.scenario = gathered["scenarios"].add((scenario,))
         settings = (
             own.acks_of(case.copies, case.acks, case.copies), case.compared, case.timeout_rounds,

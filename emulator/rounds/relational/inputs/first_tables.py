@@ -143,14 +143,11 @@ def _partitions(inputs: RunInputs) -> pa.Table:
     table = pa.concat_tables(parts)
     table = table.filter(pc.is_in(table["pid"], inputs.homes["pid"].combine_chunks()))
     leader, epoch = table["leader"].to_numpy().copy(), table["leader_epoch"].to_numpy().copy()
-    at = {pid: i for i, pid in enumerate(table["pid"].to_pylist())} if _any_given(inputs) else {}
-    for (pid, _), log in _given_logs(inputs).items():
-        if pid not in at:
-            continue
+    logs, given = _given_logs(inputs), _given_partitions(inputs)
+    at = {pid: i for i, pid in enumerate(table["pid"].to_pylist())} if logs or given else {}
+    for (pid, _), log in logs.items():
         epoch[at[pid]] = max([epoch[at[pid]], *(entry["epoch"] for entry in log["epochs"] or ())])
-    for pid, row in _given_partitions(inputs).items():
-        if pid not in at:
-            continue
+    for pid, row in given.items():
         leader[at[pid]] = leader[at[pid]] if row["leader"] is None else row["leader"]
         epoch[at[pid]] = epoch[at[pid]] if row["leader_epoch"] is None else row["leader_epoch"]
     columns = {name: table[name] for name in ("pid", "scenario_id", "topic_id", "workload_id", "rounds", "keeps_segments")}
@@ -158,10 +155,6 @@ def _partitions(inputs: RunInputs) -> pa.Table:
     columns |= {"leader": leader, "leader_epoch": epoch, "client_leader": leader}
     columns |= {"client_epoch": np.where(leader >= 0, epoch, -1), "refusing_broker": nothing}
     return pa.table(columns)
-
-
-def _any_given(inputs: RunInputs) -> bool:
-    return any(s.initial_replicas.num_rows or s.initial_partitions.num_rows for s in inputs.scenarios)
 
 
 def _given_partitions(inputs: RunInputs) -> dict[int, dict[str, Any]]:

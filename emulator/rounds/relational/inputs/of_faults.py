@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from emulator.faults.timeline import BrokerSegment, broker_timelines
 from emulator.inputs.fetch_waits import fetch_wait_us
-from emulator.rounds.relational.inputs.settings import broker_settings
+from emulator.rounds.relational.inputs.settings import BrokerSettings
 from emulator.rounds.relational.inputs.workload import PARTITIONS_A_SCENARIO, Place
 from emulator.scenario import Scenario
 
@@ -64,7 +64,7 @@ def brokers_of(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, lis
     """A row for each broker and rounds in which nothing that is said of it changes."""
     rows = []
     for scenario in scenarios:
-        of_brokers = broker_settings(scenario)
+        of_brokers = BrokerSettings(scenario)
         for broker, segments in timelines[scenario.scenario_id].items():
             for segment in segments:
                 for start, end, settings in of_brokers.spans(broker, segment.from_round, segment.to_round):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from emulator.scenario import ELR_FEATURE, Command, Scenario, configs
+from emulator.scenario.configs_in_run import alterations_of, configurations
 
 MOST_ROUNDS = 2**30
 MOST_MS = 2**60
@@ -45,7 +45,7 @@ def topic_settings(places: Iterable[TopicPlace]) -> pa.Table:
     """A row for each topic and rounds in which its settings stay the same."""
     rows = []
     for place in places:
-        commands = alterations(place.scenario, place.name)
+        commands = alterations_of(place.scenario, place.name)
         edges = sorted({0, *(edge for c in commands for edge in (c.round, c.round + 1))})
         ends = [*edges[1:], place.scenario.rounds]
         for start, end in zip(edges, ends, strict=True):
@@ -55,21 +55,12 @@ def topic_settings(places: Iterable[TopicPlace]) -> pa.Table:
     return pa.Table.from_pylist(rows, SETTINGS)
 
 
-def alterations(scenario: Scenario, topic: str) -> list[Command]:
-    """The alter_config commands that concern a topic, the cluster's included, by round."""
-    concern = (c for c in scenario.commands if c.kind == "alter_config" and c.broker is None)
-    return sorted((c for c in concern if c.topic is None or fnmatchcase(topic, c.topic)), key=lambda c: c.round)
-
-
 def _settings(place: TopicPlace, commands: list[Command], number: int) -> dict[str, Any]:
     scenario, round_ms = place.scenario, place.scenario.round_ms
-    cluster, topic = dict(scenario.config), dict(place.config)
-    for command in commands:
-        if command.round <= number:
-            (cluster if command.topic is None else topic).update(command.config or {})
+    *_, in_force = configurations(scenario, place.config, [c for c in commands if c.round <= number])
 
     def value(key: str) -> Any:
-        return configs.effective(cluster, topic, key)
+        return configs.effective(*in_force, key)
 
     def rounds(ms: int) -> int:
         return min(MOST_ROUNDS, max(1, ms // round_ms))
@@ -122,14 +113,11 @@ def _settings(place: TopicPlace, commands: list[Command], number: int) -> dict[s
 
 def may_delete(scenario: Scenario, topic: str, topic_config: Mapping[str, Any], deletes_records: bool) -> bool:
     """Whether a check of retention in the run may find a segment to delete."""
-    cluster, own = dict(scenario.config), dict(topic_config)
     last = scenario.rounds - 1
     meets = checks = False
-    for command in (None, *alterations(scenario, topic)):
-        if command is not None:
-            (cluster if command.topic is None else own).update(command.config or {})
-        size, age_ms, check_ms = (int(configs.effective(cluster, own, key)) for key in _RETENTION)
-        deletes = "delete" in str(configs.effective(cluster, own, "cleanup.policy"))
+    for both in configurations(scenario, topic_config, alterations_of(scenario, topic)):
+        size, age_ms, check_ms = (int(configs.effective(*both, key)) for key in _RETENTION)
+        deletes = "delete" in str(configs.effective(*both, "cleanup.policy"))
         meets |= deletes and (size >= 0 or 0 <= age_ms < last * scenario.round_ms)
         checks |= check_ms <= last * scenario.round_ms
     return checks and (deletes_records or meets)
@@ -140,24 +128,21 @@ _RETENTION = ("retention.bytes", "retention.ms", "log.retention.check.interval.m
 
 def may_expire(scenario: Scenario, topic: str, topic_config: Mapping[str, Any]) -> bool:
     """Whether total retention may meet something of a topic with remote storage."""
-    cluster, own = dict(scenario.config), dict(topic_config)
     meets = False
-    for command in (None, *alterations(scenario, topic)):
-        if command is not None:
-            (cluster if command.topic is None else own).update(command.config or {})
-        size, age_ms = (int(configs.effective(cluster, own, key)) for key in _RETENTION[:2])
+    for both in configurations(scenario, topic_config, alterations_of(scenario, topic)):
+        size, age_ms = (int(configs.effective(*both, key)) for key in _RETENTION[:2])
         meets |= size >= 0 or 0 <= age_ms < scenario.rounds * scenario.round_ms
     return meets and is_ever_tiered(scenario, topic, topic_config)
 
 
 def is_ever_tiered(scenario: Scenario, topic: str, topic_config: Mapping[str, Any]) -> bool:
     """Whether the topic has remote storage in any round."""
-    given = (scenario.config, topic_config, *(command.config or {} for command in alterations(scenario, topic)))
+    given = (scenario.config, topic_config, *(command.config or {} for command in alterations_of(scenario, topic)))
     return any(config.get("remote.storage.enable") for config in given)
 
 
 class BrokerSettings:
-    """What a scenario's brokers fetch, and how often in a round, over time."""
+    """What a scenario's brokers decide by themselves over time: what they fetch, and how often in a round."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._config = scenario.config
@@ -193,8 +178,3 @@ class BrokerSettings:
             "own_trip_us": self._fetching.round_trip_us,
             "fetched_per_second": self._fetching.bytes_per_second,
         }
-
-
-def broker_settings(scenario: Scenario) -> BrokerSettings:
-    """What a scenario's brokers decide by themselves."""
-    return BrokerSettings(scenario)

@@ -1,13 +1,11 @@
-"""The output tables of a run that was played (emulator/table_columns.py has their columns)."""
+"""The output tables of a run that was played (emulator/table_columns has their columns)."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pyarrow as pa
 
 from emulator.arrow.schemas import to_arrow_schema
+from emulator.outcomes.scenarios import broker_rows, fault_rows
 from emulator.rounds.relational.inputs.first_tables import first_leaders
 from emulator.rounds.relational.inputs.run_inputs import RunInputs
 from emulator.rounds.relational.outputs.accounting import Accounts
@@ -26,7 +24,6 @@ _ACCOUNTED = ("acked", "acked_lost", "sent_unacknowledged", "unacknowledged_lost
 _FENCES = pa.schema(
     [("scenario_id", pa.int32()), ("broker", pa.int32()), ("round", pa.int32()), ("kind", pa.string()), ("cause", pa.int32())]
 )
-_BROKERS = pa.schema([("scenario_id", pa.int32()), ("broker", pa.int32()), ("rack", pa.string())])
 
 
 def output_tables(engine: Engine, inputs: RunInputs, played: Played) -> Tables:
@@ -50,7 +47,7 @@ def output_tables(engine: Engine, inputs: RunInputs, played: Played) -> Tables:
     events = named["events"]
     counts = events.group_by("scenario_id", "topic", "kind").agg("count(1) AS events")
     made: Tables = {**named, "events": _written(events, inputs), "event_counts": counts}
-    made |= {"brokers": _brokers(inputs), "faults": _faults(inputs)}
+    made |= {"brokers": broker_rows(inputs.scenarios), "faults": fault_rows(inputs.scenarios)}
     return {name: empty_table(name) for name in OUTPUT_TABLES} | made
 
 
@@ -185,20 +182,3 @@ def _remote(played: Played) -> dict[str, Query]:
 def _epochs(played: Played) -> Query:
     own = played.tables.replicas.where("position IS NOT NULL").select(*REPLICA)
     return epoch_ends(played.tables.leader_epochs.select(*EPOCH_COLUMNS)).join(own, REPLICA)
-
-
-def _brokers(inputs: RunInputs) -> pa.Table:
-    rows: list[dict[str, Any]] = [
-        {"scenario_id": s.scenario_id, "broker": b.id, "rack": b.rack} for s in inputs.scenarios for b in s.brokers
-    ]
-    return pa.Table.from_pylist(rows, _BROKERS)
-
-
-def _faults(inputs: RunInputs) -> pa.Table:
-    parts = []
-    for scenario in inputs.scenarios:
-        faults = scenario.faults
-        ids = pa.array(np.arange(faults.num_rows, dtype=np.int32))
-        of = pa.array(np.full(faults.num_rows, scenario.scenario_id, np.int32))
-        parts.append(faults.append_column("fault_id", ids).append_column("scenario_id", of))
-    return pa.concat_tables(parts)

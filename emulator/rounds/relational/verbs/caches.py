@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import EPOCH_COLUMNS, REPLICA, Round
-from emulator.rounds.relational.verbs.logs import EPOCH, truncate_from_start
+from emulator.rounds.relational.verbs.logs import EPOCH
 
 ENTERS_EPOCH = "protocol IN ('kafka', 'kafka-kip279')"
 """SQL: a leader takes its epoch into its cache when it is told that it leads; else with its first append."""
@@ -94,10 +94,10 @@ def _follow(now: Round, changes: Query, told: Query, fetched: Query | None = Non
     new = [] if fetched is None else [_entries(fetched, FETCHED)]
     if now.own_logs is not None:
         logs = _held(_changed([_entries(now.own_logs, OLD), *new], changes))
-        now = replace(now, own_logs=truncate_from_start(logs, BY_ARRIVAL).select(*EPOCH_COLUMNS))
+        now = replace(now, own_logs=_truncate_from_start(logs).select(*EPOCH_COLUMNS))
         new = [entries.with_columns(epoch=EPOCH) for entries in new]
     caches = assign(_changed([_entries(now.leader_epochs, OLD), *new, _entries(told, TOLD)], changes))
-    return replace(now, leader_epochs=truncate_from_start(caches, BY_ARRIVAL).select(*EPOCH_COLUMNS))
+    return replace(now, leader_epochs=_truncate_from_start(caches).select(*EPOCH_COLUMNS))
 
 
 def _entries(entries: Query, arrival: int) -> Query:
@@ -134,3 +134,10 @@ def _of_another_epoch(entries: Query) -> Query:
     """The entries but those that go on with the epoch before them."""
     before = entries.with_columns(before=f"lag(epoch) {BY_ARRIVAL}")
     return before.where("before IS NULL OR before != epoch").drop("before")
+
+
+def _truncate_from_start(epochs: Query) -> Query:
+    """Drop entries at or below `new_log_start`, where a row has one; the last of them stays, and starts there."""
+    starts = epochs.with_columns(next_start=f"lead(start_offset) {BY_ARRIVAL}")
+    kept = starts.where("new_log_start IS NULL OR next_start IS NULL OR next_start > new_log_start")
+    return kept.with_columns(start_offset="IF(new_log_start > start_offset, new_log_start, start_offset)").drop("next_start")

@@ -73,24 +73,23 @@ def _append_one(now: Round, number: int) -> Round:
         accepts=f"appends AND {sent} IS NOT NULL AND ({acked} OR known_members >= isr_minimum)",
         size=f"{sent} * record_bytes_{number}",
     )
-    now = roll_segment(now, "accepts", f"rolled_{number}", "round").with_columns(
+    now = roll_segment(now, f"rolled_{number}").with_columns(
         **{f"base_{number}": "IF(accepts, leo, null)", f"end_{number}": f"IF(accepts, leo + {sent}, null)"},
         leo=f"leo + IF(accepts, {sent}, 0)",
         taken_now=f"taken_now + IF(accepts, {sent}, 0)",
         taken_on_append=f"taken_on_append + IF(accepts AND {acked}, {sent}, 0)",
         refused_now=f"refused_now + IF(appends AND NOT accepts, coalesce({sent}, 0), 0)",
     )
-    return flush_messages(now, "accepts")
+    return flush_messages(now)
 
 
-def roll_segment(now: Round, when: str, rolled: str, newest: str) -> Round:
-    """Start a new segment for a chunk of `size` bytes that is too big for the active one, or comes too late for it.
+def roll_segment(now: Round, rolled: str) -> Round:
+    """Start a new segment for an accepted chunk of `size` bytes that is too big for the active one, or comes too late for it.
 
-    `rolled`: the column that tells where; where segments are kept with those of the closed one. `newest`: SQL, the round of the
-    chunk's newest record.
+    `rolled`: the column that tells where; where segments are kept with those of the closed one.
     """
     due = "segment_size + size > segment_bytes OR round - segment_round >= segment_rounds"
-    now = now.with_columns(rolls=f"({when}) AND leo != segment_base AND ({due})")
+    now = now.with_columns(rolls=f"accepts AND leo != segment_base AND ({due})")
     closed = (
         {} if now.segments is None else {f"{rolled}_{name}": f"segment_{name}" for name in ("base", "size", "round", "newest")}
     )
@@ -98,16 +97,16 @@ def roll_segment(now: Round, when: str, rolled: str, newest: str) -> Round:
         **closed,
         **{rolled: "IF(rolls, leo, null)"},
         segment_base="IF(rolls, leo, segment_base)",
-        segment_size=f"IF(rolls, 0L, segment_size) + IF({when}, size, 0L)",
-        segment_round=f"IF(({when}) AND (rolls OR leo = segment_base), round, segment_round)",
-        segment_newest=f"greatest(IF(rolls, null, segment_newest), IF({when}, {newest}, null))",
+        segment_size="IF(rolls, 0L, segment_size) + IF(accepts, size, 0L)",
+        segment_round="IF(accepts AND (rolls OR leo = segment_base), round, segment_round)",
+        segment_newest="greatest(IF(rolls, null, segment_newest), IF(accepts, round, null))",
         flushed="IF(rolls, greatest(flushed, leo), flushed)",
     )
 
 
-def flush_messages(now: Round, when: str) -> Round:
+def flush_messages(now: Round) -> Round:
     """flush.messages is looked at after every chunk, of a log that has taken one (UnifiedLog.append)."""
-    return now.with_columns(flushed=f"IF(({when}) AND coalesce(leo - flushed >= flush_messages, false), leo, flushed)")
+    return now.with_columns(flushed="IF(accepts AND coalesce(leo - flushed >= flush_messages, false), leo, flushed)")
 
 
 def keep_batches(now: Round) -> Round:

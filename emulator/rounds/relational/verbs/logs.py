@@ -9,7 +9,7 @@ BY_START = "OVER (PARTITION BY pid, broker ORDER BY start_offset)"
 
 
 BEYOND = "-1 - epoch"
-EPOCH = "IF(epoch < 0, -1 - epoch, epoch)"
+EPOCH = f"IF(epoch < 0, {BEYOND}, epoch)"
 """SQL, of what logs hold, and of batches: the epoch of a record.
 
 A record is its epoch and offset. But a replica may begin with records beyond the end of its leader's log, in the epoch in which
@@ -60,16 +60,6 @@ def end_offset_for_epoch(asked: Query, epochs: Query, of: str, leo: str) -> Quer
 def last_epochs(epochs: Query) -> Query:
     """The last epoch of every cache that has one: pid, broker, last_epoch."""
     return epochs.group_by(*REPLICA).agg("max(epoch) AS last_epoch")
-
-
-def truncate_from_start(epochs: Query, in_order: str) -> Query:
-    """Drop entries at or below `new_log_start`, where a row has one; the last of them stays, and starts there.
-
-    `in_order`: SQL, the window by which entries stand in order already.
-    """
-    starts = epochs.with_columns(next_start=f"lead(start_offset) {in_order}")
-    kept = starts.where("new_log_start IS NULL OR next_start IS NULL OR next_start > new_log_start")
-    return kept.with_columns(start_offset="IF(new_log_start > start_offset, new_log_start, start_offset)").drop("next_start")
 
 
 def contents(logs: Query, replicas: Query) -> Query:

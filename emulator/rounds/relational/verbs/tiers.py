@@ -135,7 +135,7 @@ def _copy(now: Round) -> Round:
     copies = copies.select(*REMOTE_COLUMNS).settled()
     epochs = _epochs_of(copies, keep_caches_of_followers(now).leader_epochs).settled()
     now = replace(now, remote_segments=remote.union(copies), remote_epochs=remote_epochs.union(epochs))
-    again = _copied_before(now, copies, epochs)
+    again = _copied_before(now, epochs)
     copied = copies.join(again, ["pid", "number"], "left").renamed(copier="broker").group_by(*REPLICA)
     done = copied.agg(
         "max(segment_end) AS copied_now", "count(1) AS requests", "sum(size_bytes) AS bytes_copied",
@@ -168,7 +168,7 @@ def _epochs_of(segments: Query, caches: Query) -> Query:
     ).select(*REMOTE_EPOCH_COLUMNS)
 
 
-def _copied_before(now: Round, copies: Query, epochs: Query) -> Query:
+def _copied_before(now: Round, epochs: Query) -> Query:
     """Which copies have records that an earlier one has: pid, number, is_again."""
     assert now.remote_epochs is not None
     earlier = now.remote_epochs.where(INSIDE).select(

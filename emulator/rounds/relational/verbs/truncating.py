@@ -73,14 +73,14 @@ def take_ends_of_epochs(now: Round, said: Query) -> Query:
         f" AND NOT ({common}) AND own_end > log_start"
     )
     cuts = said.join(own, REPLICA).with_columns(cut_now=cut, asks_again=f"coalesce({again}, false)")
-    return at_batches_at(now, cuts.drop("own_hw"), "cut_now")
+    return at_batches_at(now, cuts.drop("own_hw"))
 
 
-def at_batches_at(now: Round, cuts: Query, offset: str) -> Query:
-    """Generations before KIP-320 cut whole batches. `cuts`: with pid, broker, protocol, log_start, leo."""
-    inside = cuts.where(f"protocol != 'kafka' AND {offset} < leo AND {offset} >= log_start")
-    starts = batches_at(inside.select(*REPLICA, f"{offset} AS offset", "log_start", "leo"), now.logs, now.batches)
-    whole = cuts.join(starts.drop("batch_round"), REPLICA, "left").with_columns(**{offset: f"coalesce(batch_start, {offset})"})
+def at_batches_at(now: Round, cuts: Query) -> Query:
+    """Generations before KIP-320 cut whole batches. `cuts`: with pid, broker, protocol, log_start, leo, cut_now."""
+    inside = cuts.where("protocol != 'kafka' AND cut_now < leo AND cut_now >= log_start")
+    starts = batches_at(inside.select(*REPLICA, "cut_now AS offset", "log_start", "leo"), now.logs, now.batches)
+    whole = cuts.join(starts.drop("batch_round"), REPLICA, "left").with_columns(cut_now="coalesce(batch_start, cut_now)")
     return whole.drop("batch_start")
 
 
@@ -130,7 +130,7 @@ def cut_followers(now: Round, when: str, name: str) -> Round:
     now = now.with_columns(cuts=f"protocol = 'kafka-high-watermark' AND position IS NOT NULL AND ({when})")
     now = now.with_replicas(now.replicas.settled())
     columns = (*REPLICA, "protocol", "log_start", "leo", "client_leader", "client_epoch", "round", "least(leo, hw) AS cut_now")
-    cuts = at_batches_at(now, now.replicas.where("cuts").select(*columns), "cut_now")
+    cuts = at_batches_at(now, now.replicas.where("cuts").select(*columns))
     now = write_down_cuts(now, cuts.where("cut_now < leo"))
     lost = lost_by_cuts(now, cuts)
     replicas = now.replicas.drop("cut_now", *lost.columns[2:]).join(cuts.select(*REPLICA, "cut_now"), REPLICA, "left")

@@ -22,32 +22,40 @@ class Shares:
     saturated: np.ndarray
 
 
-def share_out(budget: np.ndarray, demand: np.ndarray, draws: np.ndarray) -> Shares:
-    """Max-min fair parts of the flows' demands.
+def share_out(budget: np.ndarray, demand: np.ndarray, asking: np.ndarray, draws: np.ndarray) -> Shares:
+    """Max-min fair rates of all followers.
 
-    All flows' parts rise together; those that draw on a budget that is used up stay where they are, the others rise on, at most
-    to 1.
+    They rise together, as on connections; who has what it asks for leaves the rest to the others, and who draws on a budget that
+    is used up stays where it is. So those that keep up, and ask for little, get it beside those that have all to fetch.
 
-    `budget`: by budget, may be infinite; `demand`: by flow; `draws`: by flow, the budgets it draws on, -1 for none.
+    `budget`: by budget, may be infinite; `demand`, `asking`: by flow, how many followers ask for it; `draws`: by flow, the
+    budgets it draws on, -1 for none.
     """
     left = np.maximum(budget.astype(float), 0.0)
-    part = np.zeros(len(demand))
+    granted = np.zeros(len(demand))
     saturated = np.zeros(len(budget), bool)
     rising = demand > 0
-    part[~rising] = 1.0
+    each = np.divide(demand, asking, out=np.full(len(demand), np.inf), where=asking > 0)
     level = 0.0
     while rising.any():
-        load = sums_by_budget(np.where(rising, demand, 0), draws, len(budget))
+        load = sums_by_budget(np.where(rising, asking, 0), draws, len(budget))
         room = np.divide(left, load, out=np.full(len(budget), np.inf), where=load > 0)
-        step = min(1.0 - level, room.min(initial=np.inf))
+        step = room.min(initial=np.inf)
+        met = rising & (each - level <= step * (1 + FULL))
+        if met.any():
+            granted[met] = demand[met]
+            took = sums_by_budget(np.where(met, demand - asking * level, 0.0), draws, len(budget))
+            left = np.where(np.isinf(left), left, np.maximum(left - took, 0.0))
+            rising &= ~met
+            continue
         level += step
-        part[rising] = level
         left = np.where(np.isinf(left), left, np.maximum(left - step * load, 0.0))
-        if level >= 1.0 - FULL:
-            break
         empty = np.isfinite(budget) & (load > 0) & (left <= FULL * np.maximum(budget, 1.0))
         saturated |= empty
-        rising &= ~_draws_on(empty, draws)
+        held = rising & _draws_on(empty, draws)
+        granted[held] = asking[held] * level
+        rising &= ~held
+    part = np.divide(granted, demand, out=np.ones(len(demand)), where=demand > 0)
     part[part > 1.0 - FULL] = 1.0
     return Shares(part, saturated)
 

@@ -17,7 +17,7 @@ def shares(budget: list[float], flows: list[tuple[int, int, list[int]]]) -> tupl
     width = max(len(draws) for *_, draws in flows)
     draws = [[*draws, *[-1] * (width - len(draws))] for *_, draws in flows]
     demand, followers = (np.array([flow[i] for flow in flows]) for i in (0, 1))
-    found = share_out(np.array(budget, float), demand, np.array(draws))
+    found = share_out(np.array(budget, float), demand, followers, np.array(draws))
     left = np.array(budget, float) - sums_by_budget(demand * found.part, np.array(draws), len(budget))
     return found, left_for_each(np.maximum(left, 0.0), followers, np.array(draws))
 
@@ -30,15 +30,22 @@ def test_enough_for_all() -> None:
 
 
 def test_one_budget_short_of_two_flows() -> None:
-    found, extra = shares([60], [(80, 1, [0]), (40, 4, [0])])
-    assert found.part.tolist() == [0.5, 0.5]
+    found, extra = shares([60], [(80, 1, [0]), (120, 4, [0])])
+    assert found.part.tolist() == [12 / 80, 48 / 120]  # 12 for each of five followers
     assert extra.tolist() == [0, 0]
+    assert found.saturated.tolist() == [True]
+
+
+def test_who_asks_for_less_than_an_even_part_has_it() -> None:
+    # Of 60 an even part is 12: four followers that ask for 10 have it, and leave 20 to the one that has all to fetch.
+    found, _ = shares([60], [(80, 1, [0]), (40, 4, [0])])
+    assert found.part.tolist() == [0.25, 1]
     assert found.saturated.tolist() == [True]
 
 
 def test_who_has_all_is_held_by_nobody() -> None:
     """The second takes exactly what the first, which budget 1 holds to 1, leaves of budget 0: in floats it stops short of all."""
-    found = shares([1001, 1], [(3000, 1, [0, 1]), (1000, 1, [0])])
+    found, _ = shares([1001, 1], [(3000, 1, [0, 1]), (1000, 1, [0])])
     assert found.part[1] == 1
     assert found.saturated.tolist() == [False, True]
 
@@ -89,10 +96,10 @@ def test_nothing_is_overdrawn_and_nothing_lies_idle(budget: list[float], flows: 
     limits = np.array(budget)
     assert (with_extra <= limits * (1 + 1e-6) + 1e-6).all()
     full = used >= limits * (1 - 1e-6) - 1e-6
-    for (demand, _, draws), part in zip(flows, found.part, strict=True):
-        # Whoever got less than it asked for draws on a budget that is used up, in which no other has a larger part.
+    for (demand, followers, draws), part in zip(flows, found.part, strict=True):
+        # Whoever got less than it asked for draws on a budget that is used up, in which no other's followers get more each.
         if demand and part < 1:
             held = [b for b in draws if full[b] and found.saturated[b]]
-            assert any(
-                part >= max(p for (d, _, bs), p in zip(flows, found.part, strict=True) if d and b in bs) - 1e-9 for b in held
-            )
+            rates = [(d * p / f, bs) for (d, f, bs), p in zip(flows, found.part, strict=True)]
+            own = demand * part / followers
+            assert any(own >= max(rate for rate, bs in rates if b in bs) * (1 - 1e-6) - 1e-6 for b in held)

@@ -38,16 +38,17 @@ class Demands:
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """By flow, ascending: sums of Demands over its replicas."""
+    """By flow, ascending: sums of Demands over its replicas. `asking`: followers that ask for something."""
 
     flow: np.ndarray
     demand: np.ndarray
     followers: np.ndarray
+    asking: np.ndarray
     in_fetch: np.ndarray
     whole: np.ndarray
 
 
-FLOW_COLUMNS = ("flow", "demand", "followers", "in_fetch", "whole")
+FLOW_COLUMNS = ("flow", "demand", "followers", "asking", "in_fetch", "whole")
 """Of Flows."""
 
 IN_SYNC, BY_LEADER, BY_FOLLOWER, FROM_DISK = 8, 4, 2, 1
@@ -137,13 +138,12 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
     wanted = np.minimum(-(-lacks // shared.window_rounds) + appends[of], most)
     asks = follows & is_replica(state, layout) & runs & serves[of]
     of_leaders, of_followers = listed[0][leader][of], listed[1]
-    is_listed = follows & (of_leaders | of_followers)
     # A T that restarts has read what the controller holds; any other knows what it knew.
     restarts = runs[leader] & (replicas["status"][leader] & OFFLINE != 0)
     in_sync = np.where(restarts, parts["isr"], parts["known_isr"])[of] >> slot & 1 == 1
     in_memory = page_cache[leader][of]
     flags = np.where(follows & of_leaders, BY_LEADER, 0) + np.where(follows & of_followers, BY_FOLLOWER, 0)
-    flags += np.where(is_listed & in_sync, IN_SYNC, 0)
+    flags += np.where(follows & in_sync, IN_SYNC, 0)
     flags += np.where((in_memory != UNKNOWN) & (lacks > in_memory), FROM_DISK, 0)
     sent = largest_sent(first, inputs, round_)[of] if shared.fetchers is not None else np.zeros(len(of), np.int64)
     demand = np.where(asks, wanted, 0)
@@ -241,7 +241,7 @@ def in_force(from_round: np.ndarray, at: np.ndarray, round_: int) -> np.ndarray:
 def flows_of(asked: Demands) -> Flows:
     """The sums by flow."""
     has_flow = np.flatnonzero(asked.flow != NO_FLOW)
-    columns = (asked.flow, asked.demand, asked.follows, asked.in_fetch, asked.whole)
+    columns = (asked.flow, asked.demand, asked.follows, np.sign(asked.demand), asked.in_fetch, asked.whole)
     return _summed(*(of_replica[has_flow] for of_replica in columns))
 
 

@@ -87,7 +87,7 @@ def shares_of(flows: Flows, clients: ClientFlows, shared: SharedBudgets, round_:
     in_sync = sums_by_budget(demand, np.where(is_held[:, None], -1, throttles), len(budget))
     budget = np.maximum(budget - in_sync, 0.0)
     granted = granted_to_clients(budget, asked, replace(flows, demand=demand), draws, of_fetchers.connections_of_each)
-    shares = share_out(budget - drawn_by_clients(asked, granted), demand, draws)
+    shares = share_out(budget - drawn_by_clients(asked, granted), demand, flows.asking, draws)
     fetched = sums_by_budget(demand * shares.part, draws, len(budget))
     granted = given_back(budget, asked, granted, fetched)
     left = np.maximum(budget - drawn_by_clients(asked, granted) - fetched, 0.0)

@@ -110,6 +110,34 @@ def test_consumers_and_followers_share_what_a_broker_sends(tmp_path: Path, leaps
     assert follower.followers_held_rounds.tolist() == [25, 25] and not follower.network_in_saturated_rounds.any()
 
 
+@pytest.mark.parametrize("leaps", [True, False])
+def test_who_keeps_up_is_not_held_back_by_who_fetches_all(tmp_path: Path, leaps: bool) -> None:
+    """Of broker 1's 10,000 bytes a round broker 2, which is in sync, asks for the 1,000 that are written; the new replica, which
+    lacks a megabyte of another partition, has the 9,000 that this leaves, until it has all: 111 rounds. Nobody leaves the ISR.
+    """
+    moves = """
+[[initial.replicas]]
+topic = "t"
+partition = 1
+broker = 1
+leo = 4000
+record_bytes = 250
+[[commands]]
+kind = "reassign"
+round = 10
+topic = "t"
+partition = 1
+replicas = [1, 3]
+"""
+    given: dict[str, Any] = {"rest": moves, "NETWORK": 10_000, "ASSIGNMENT": "[[1, 2], [1]]", "RECORD": 250}
+    told = played(tmp_path, 200, leaps, **given)
+    behind = [sums_by_bucket(told, 200, place) for place in (1, 2)]
+    assert behind[0].bytes_in[1:-1].tolist() == [25_000] * 6
+    assert behind[1].bytes_in[1:4] == pytest.approx([25 * 9000] * 3, abs=1000)
+    assert behind[1].bytes_in.sum() == 1_000_000
+    assert told["outcomes"].column("isr_shrinks").to_pylist() == [0, 0]
+
+
 def test_two_fetchers_are_two_connections(tmp_path: Path) -> None:
     """Of 10,000 bytes five connections have 2,000 each: two of each follower, which so get all of their 4,000, one consumer's."""
     fetchers = 'config = { "num.replica.fetchers" = 2 }'

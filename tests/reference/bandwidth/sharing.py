@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 NETWORK_IN, NETWORK_OUT, DISK = "network in", "network out", "disk"
@@ -183,25 +183,34 @@ def even_parts(limit: Fraction, wanted: Sequence[tuple[int | Fraction, int]]) ->
 
 
 def rise_together(left: Mapping[Budget, Fraction], followers: Sequence[Follower]) -> tuple[list[Fraction], set[Budget]]:
-    """The part of its demand that each gets: all rise from 0 to 1, and stay where a budget that they draw on is used up; and
-    these budgets.
+    """The part of its demand that each gets, and the budgets that are used up.
+
+    The rates of all that ask for something rise together; who has what it asks for leaves the rest to the others, and who draws
+    on a budget that is used up stays where it is. Those that are alike but for their demand are one flow: each has the same part.
     """
-    parts = [Fraction(1) for _ in followers]
-    rising = {at for at, one in enumerate(followers) if one.demand}
+    flows: dict[Follower, list[Follower]] = defaultdict(list)
+    for one in followers:
+        if one.demand:
+            flows[replace(one, demand=0)].append(one)
+    wanted = {flow: sum(one.demand for one in members) for flow, members in flows.items()}
+    got = {flow: Fraction(0) for flow in flows}
     rest = {budget: max(limit, Fraction(0)) for budget, limit in left.items()}
     used_up: set[Budget] = set()
+    rising = set(flows)
     while rising:
-        asked = {budget: sum(followers[at].demand for at in rising if budget in followers[at].draws_on) for budget in rest}
-        level = min((rest[budget] / total for budget, total in asked.items() if total), default=Fraction(1))
-        if level >= 1:
-            break
-        full = {budget for budget, total in asked.items() if total and rest[budget] / total == level}
-        used_up |= full
-        stay = {at for at in rising if full.intersection(followers[at].draws_on)}
-        for at in stay:
-            parts[at] = level
-            for budget in followers[at].draws_on:
-                if budget in rest:
-                    rest[budget] -= level * followers[at].demand
+        needed = {flow: Fraction(wanted[flow], len(flows[flow])) for flow in rising}
+        drawing = {budget: sum(len(flows[flow]) for flow in rising if budget in flow.draws_on) for budget in rest}
+        reached = {budget: rest[budget] / count for budget, count in drawing.items() if count}
+        rate = min([*needed.values(), *reached.values()])
+        stay = {flow for flow in rising if needed[flow] == rate}
+        if not stay:
+            full = {budget for budget, most in reached.items() if most == rate}
+            used_up |= full
+            stay = {flow for flow in rising if full.intersection(flow.draws_on)}
+        for flow in stay:
+            got[flow] = rate * len(flows[flow])
+            for budget in rest.keys() & set(flow.draws_on):
+                rest[budget] -= got[flow]
         rising -= stay
+    parts = [got[replace(one, demand=0)] / wanted[replace(one, demand=0)] if one.demand else Fraction(1) for one in followers]
     return parts, used_up

@@ -69,11 +69,28 @@ def test_throttles_count_all_and_hold_who_is_outside(rate: int, quota: int) -> N
     assert found.quotas == [None, quota, None] and found.is_short
 
 
-def test_a_follower_throttle_is_shared_by_what_each_lacks() -> None:
-    lagging = [Follower(leader, 3, demand, in_isr=False, throttled_by_own=True) for leader, demand in ((1, 3000), (2, 1000))]
-    assert share(Limits(follower_throttle={3: Fraction(1000)}), lagging, []).quotas == [750, 250]
-    found = share(Limits(follower_throttle={3: Fraction(5000)}), lagging, [])
+def test_a_follower_throttle_is_shared_alike() -> None:
+    def lagging(*demands: int) -> list[Follower]:
+        return [Follower(leader, 3, demand, in_isr=False, throttled_by_own=True) for leader, demand in enumerate(demands, 1)]
+
+    limits = Limits(follower_throttle={3: Fraction(1000)})
+    assert share(limits, lagging(3000, 1000), []).quotas == [500, 500]
+    assert share(limits, lagging(3000, 200), []).quotas == [800, 200]
+    found = share(Limits(follower_throttle={3: Fraction(5000)}), lagging(3000, 1000), [])
     assert found.quotas == [3500, 1500] and not found.is_short
+
+
+def test_who_keeps_up_has_what_it_asks_for() -> None:
+    """Of 1000 out of the leader's broker one in sync has its 100, and two partitions that another one lacks 450 each."""
+    lagging = [Follower(1, 3, demand, in_isr=False) for demand in (3000, 3000)]
+    found = share(Limits(network={1: Fraction(1000)}), [Follower(1, 2, 100), *lagging], [])
+    assert found.quotas == [100, 450, 450]
+
+
+def test_one_flow_has_as_many_even_parts_as_ask() -> None:
+    """Of 900 three that ask have 300 each; the two that broker 3 fetches have theirs together, each as it asks: 3 to 1."""
+    followers = [Follower(1, 2, 900), *(Follower(1, 3, demand) for demand in (900, 300, 0))]
+    assert share(Limits(network={1: Fraction(900)}), followers, []).quotas == [300, 450, 150, 0]
 
 
 def test_a_client_asks_for_no_more_than_its_quota() -> None:

@@ -164,10 +164,13 @@ def _check_same(places: Places, shapes: list[ConsumerShape], of_group: list[int]
     for at in of_group:
         own = shapes[at]
         if own.members != first.members:
-            problem = f"group {quoted(own.group)} has {quoted(first.members)} members in another row"
+            told = "does not say members" if first.members is None else f"has {quoted(first.members)} members"
+            problem = f"group {quoted(own.group)} {told} in another row"
             raise places.error(("consumers", at, "members"), problem, "the same in all rows of a group")
         if own.config.get(QUOTA) != first.config.get(QUOTA):
-            problem = f"group {quoted(own.group)} has {quoted(QUOTA)} {quoted(first.config.get(QUOTA))} in another row"
+            quota = first.config.get(QUOTA)
+            told = f"has no {quoted(QUOTA)}" if quota is None else f"has {quoted(QUOTA)} {quoted(quota)}"
+            problem = f"group {quoted(own.group)} {told} in another row"
             raise places.error(("consumers", at, "config", QUOTA), problem, "the same in all rows of a group")
 
 

@@ -74,6 +74,26 @@ def test_followers_that_catch_up(run: Path) -> None:
     ]
 
 
+def test_a_broker_that_died_for_good_and_those_that_replace_it(tmp_path: Path) -> None:
+    """Broker 4 is dead. In partition 0 broker 7 has taken its place, in partition 1 a reassignment is about to add it."""
+
+    def place(partition: int, **more: Any) -> dict[str, Any]:
+        return {"scenario_id": 0, "topic": "t", "partition": partition, **more}
+
+    lost = [place(p, round=9, kind="isr_shrink", broker=4, from_offset=0, to_offset=0) for p in (0, 1)]
+    joined = place(0, round=90, kind="isr_expand", broker=7, from_offset=0, to_offset=500)
+    logs = [(0, 1, True), (0, 7, True), (1, 1, True), (1, 4, False), (1, 7, False)]
+    replicas = [place(p, broker=broker, role="follower", in_isr=in_isr, leo=500) for p, broker, in_isr in logs]
+    output_tables.write_tables({"events": [*lost, joined], "replicas": replicas}, tmp_path / "run")
+    rows = rows_of(tmp_path / "run", "SELECT * FROM follower_catch_ups ORDER BY partition, broker")
+    columns = ("partition", "broker", "left_round", "joined_round", "is_new")
+    assert [tuple(row[column] for column in columns) for row in rows] == [
+        (0, 7, None, 90, True),
+        (1, 4, 9, None, False),
+        (1, 7, None, None, True),
+    ]
+
+
 def test_the_fleet_over_time(run: Path) -> None:
     rows = ask(run, "SELECT * FROM tiering_rounds WHERE scenario_id = 1 ORDER BY from_round")
     names = ("local_bytes_before", "local_bytes", "remote_bytes", "copied_bytes", "seconds")

@@ -2,7 +2,9 @@
 -- to when it joined (joined_round; null: not until the end). It has been catching up since runs_from: when it left, or
 -- was unfenced after that; null: not told, as of a replica that a reassignment added. is_new: it had nothing before, or
 -- began behind remote storage. It had its log up to from_offset then, and up to to_offset when it joined: bytes is what
--- lies between, with records of the partition's mean size; null: not told.
+-- lies between, with records of the partition's mean size; null: not told. A replica that a reassignment took away before
+-- it joined has no row; one that is in no stretch and not in the ISR at the end, as one that a reassignment adds, has a row
+-- without rounds and bytes.
 WITH told AS (
   SELECT
     *,
@@ -48,7 +50,12 @@ judged AS (
     built_aux_state OR came_back_empty OR left_round IS NULL AS is_new,
     IF(left_round IS NULL AND NOT built_aux_state, coalesce(first_offset, from_offset), from_offset) AS from_offset
   FROM stretches s
-  WHERE left_round IS NOT NULL OR joined_round IS NOT NULL OR built_aux_state
+  WHERE
+    joined_round IS NOT NULL
+    OR ((left_round IS NOT NULL OR built_aux_state) AND EXISTS (
+      SELECT 1 FROM replicas r
+      WHERE r.scenario_id = s.scenario_id AND r.topic = s.topic AND r.partition = s.partition AND r.broker = s.broker
+    ))
 )
 SELECT
   j.scenario_id,
@@ -69,3 +76,10 @@ SELECT
   j.cause
 FROM judged j
 LEFT JOIN record_sizes r ON r.scenario_id = j.scenario_id AND r.topic = j.topic AND r.partition = j.partition
+UNION ALL
+SELECT r.scenario_id, r.topic, r.partition, r.broker, NULL, NULL, NULL, NULL, true, false, NULL, NULL, NULL, NULL
+FROM replicas r
+LEFT ANTI JOIN stretches s
+  ON s.scenario_id = r.scenario_id AND s.topic = r.topic AND s.partition = r.partition AND s.broker = r.broker
+LEFT ANTI JOIN ledgers l ON l.scenario_id = r.scenario_id AND l.topic = r.topic AND l.partition = r.partition
+WHERE NOT r.in_isr

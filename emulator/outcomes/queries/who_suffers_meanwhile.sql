@@ -5,8 +5,9 @@
 -- the bytes that it got in the time buckets of these (produced, consumed, fetched, uploaded). waiting_bytes: the most that
 -- producers had waiting for the broker at the end of a bucket; expired_bytes: what they gave up after two minutes
 -- (delivery.timeout.ms). in_full_seconds, out_full_seconds, disk_full_seconds, throttled_seconds: what it was that was full;
--- where none was, producers and consumers have quotas (producer_byte_rate, consumer_byte_rate), or followers fetchers that are
--- too slow (num.replica.fetchers; runs.shared_fetchers).
+-- where none was, on the broker itself or on one that its followers fetch from (which then has a row, too), producers and
+-- consumers have quotas (producer_byte_rate, consumer_byte_rate), or followers fetchers that are too slow (num.replica.fetchers;
+-- runs.shared_fetchers).
 -- Kafka's: bookies have no budgets, what slow_disk and slow_link let through is of each ledger by itself.
 WITH held AS (
   SELECT
@@ -36,6 +37,10 @@ SELECT
   round(sum(disk_saturated_rounds * round_seconds), 1) AS disk_full_seconds,
   round(sum(throttled_rounds * round_seconds), 1) AS throttled_seconds
 FROM held
-WHERE held_rounds > 0 OR bytes_waiting > 0 OR bytes_expired > 0
+WHERE
+  held_rounds > 0
+  OR bytes_waiting > 0
+  OR bytes_expired > 0
+  OR network_in_saturated_rounds + network_out_saturated_rounds + disk_saturated_rounds + throttled_rounds > 0
 GROUP BY scenario_id, scenario, broker
 ORDER BY scenario_id, sum(held_rounds) DESC, broker

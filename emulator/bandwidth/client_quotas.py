@@ -23,8 +23,9 @@ NO_CLIENT = -1
 class ClientQuotas:
     """`from_round`: where quotas change, from round 0 on; `quotas`: by it and client, bytes a round, infinite without a limit.
 
-    Clients are producers, `producers` of them, then groups. `writer`: by partition its producers' number, `reader`: by number of
-    the group its own; NO_CLIENT: never limited.
+    Clients are producers, `producers` of them, then groups: those that are ever limited, and of several groups all, as each has
+    connections of its own. `writer`: by partition its producers' number, `reader`: by number of the group its own; NO_CLIENT:
+    it is with all others.
     """
 
     from_round: np.ndarray
@@ -35,8 +36,13 @@ class ClientQuotas:
 
     @property
     def groups(self) -> int:
-        """Groups that are ever limited."""
+        """Groups that are clients."""
         return self.quotas.shape[1] - self.producers
+
+    @property
+    def are_limits(self) -> bool:
+        """Whether a client has a quota in any round."""
+        return bool(np.isfinite(self.quotas).any())
 
     def at(self, round_: int) -> np.ndarray:
         """By client what is in force in a round."""
@@ -59,17 +65,20 @@ def limits_clients(scenario: Scenario) -> bool:
 
 def client_quotas(scenario: Scenario, counts: np.ndarray) -> ClientQuotas:
     """The quotas of a scenario. `counts`: partitions by topic; writers are by partition_id."""
+    groups = len(groups_of(scenario.consumers))
     if not limits_clients(scenario):
-        writer, reader = np.full(int(counts.sum()), NO_CLIENT), np.full(len(groups_of(scenario.consumers)), NO_CLIENT)
-        return ClientQuotas(np.zeros(1, np.int64), np.zeros((1, 0)), 0, writer, reader)
+        writer, clients = np.full(int(counts.sum()), NO_CLIENT), groups if groups > 1 else 0
+        reader = np.arange(groups) if clients else np.full(groups, NO_CLIENT)
+        return ClientQuotas(np.zeros(1, np.int64), np.full((1, clients), np.inf), 0, writer, reader)
     rounds = sorted({0, *(command.round for command in _alterations(scenario) if command.round < scenario.rounds)})
     rates = np.array([[*_of_topics(scenario, round_), *_of_groups(scenario, round_)] for round_ in rounds], float)
     rates[rates >= configs.LONG_MAX] = np.inf
-    is_limited = np.isfinite(rates).any(axis=0)
-    number = np.where(is_limited, np.cumsum(is_limited) - 1, NO_CLIENT)
+    is_client = np.isfinite(rates).any(axis=0)
+    is_client[len(scenario.topics) :] |= groups > 1
+    number = np.where(is_client, np.cumsum(is_client) - 1, NO_CLIENT)
     of_topic, of_group = number[: len(scenario.topics)], number[len(scenario.topics) :]
-    quotas = rates[:, is_limited] * scenario.round_ms / 1000
-    producers = int(is_limited[: len(scenario.topics)].sum())
+    quotas = rates[:, is_client] * scenario.round_ms / 1000
+    producers = int(is_client[: len(scenario.topics)].sum())
     return ClientQuotas(np.array(rounds, np.int64), quotas, producers, np.repeat(of_topic, counts), of_group)
 
 

@@ -54,7 +54,7 @@ class SharedBudgets:
     @property
     def limits_clients(self) -> bool:
         """Whether a client has a quota in any round."""
-        return self.clients.quotas.shape[1] > 0
+        return self.clients.are_limits
 
     @property
     def is_by_edges(self) -> bool:

@@ -110,20 +110,22 @@ def written(folder: Path, config: str, rest: str = "") -> str:
 
 
 def test_clients_are_numbered(tmp_path: Path) -> None:
-    """Topic t has a quota, u from round 20 on; group g has its own, h none."""
+    """Topic t has a quota, u from round 20 on; group g has its own, h none, but is not the only group. A group alone is none."""
     altered = '[[commands]]\nkind = "alter_config"\nround = 20\nconfig = { "producer_byte_rate" = 700 }\n'
     own = CONSUMER.replace('"g"', '"h"') + CONSUMER + 'config = { "consumer_byte_rate" = 900 }\n'
     found = client_quotas(load_run(written(tmp_path, "", altered + own)).scenarios[0], np.array([2, 1]))
     assert found.from_round.tolist() == [0, 20]
-    assert found.quotas.tolist() == [[500, np.inf, 900], [500, 700, 900]] and found.at(19)[1] == np.inf
-    assert (found.producers, found.groups) == (2, 1)
+    assert found.quotas.tolist() == [[500, np.inf, np.inf, 900], [500, 700, np.inf, 900]] and found.at(19)[1] == np.inf
+    assert (found.producers, found.groups, found.are_limits) == (2, 2, True)
     assert found.writer.tolist() == [0, 0, 1] and found.of(np.array([2, 0])).writer.tolist() == [1, 0]
-    assert found.reader.tolist() == [NO_CLIENT, 2]
+    assert found.reader.tolist() == [2, 3]
     rows = party_rows(found)
-    more = [PARTIES.index(name) for name in ("producers", "producers", "consumers", "downloads", "disk_reads")]
-    assert rows.party.tolist() == [0, 1, 2, 3, 4, *more] and rows.client.tolist() == [NO_CLIENT] * 5 + [0, 1, 2, 2, 2]
+    more = [PARTIES.index(name) for name in ("producers", "consumers", "downloads", "disk_reads") for _ in range(2)]
+    assert rows.party.tolist() == [0, 1, 2, 3, 4, *more] and rows.client.tolist() == [NO_CLIENT] * 5 + [0, 1, 2, 3, 2, 3, 2, 3]
     assert rows.of("producers", np.array([1, NO_CLIENT])).tolist() == [6, 0]
-    assert rows.of("downloads", np.array([2, NO_CLIENT])).tolist() == [8, 3]
+    assert rows.of("downloads", np.array([2, NO_CLIENT])).tolist() == [9, 3]
+    alone = client_quotas(load_run(written(tmp_path, "", CONSUMER)).scenarios[0], np.array([2, 1]))
+    assert (alone.reader.tolist(), alone.groups) == ([NO_CLIENT], 0)
 
 
 def test_what_clients_ask_for_goes_from_step_to_step(tmp_path: Path) -> None:

@@ -138,6 +138,19 @@ replicas = [1, 3]
     assert told["outcomes"].column("isr_shrinks").to_pylist() == [0, 0]
 
 
+@pytest.mark.parametrize("leaps", [True, False])
+def test_a_group_that_keeps_up_is_not_held_back_by_one_that_reads_back(tmp_path: Path, leaps: bool) -> None:
+    """Of broker 1's 5,000 bytes a round the follower asks for the 1,000 that are written and a tenth of the batch that it lacks,
+    group g for as much and a tenth of two; h, which begins to read 100 rounds back, has the 2,700 that these leave, or more.
+    """
+    rest = CONSUMER + CONSUMER.replace('"g"', '"h"') + "from_round = 100\n"
+    given: dict[str, Any] = {"rest": rest, "NETWORK": 5000, "ASSIGNMENT": "[[1, 2]]", "RECORD": 250}
+    told = played(tmp_path, 125, leaps, **given)
+    keeps_up, reads_back = told["consumer_groups"].to_pylist()
+    assert keeps_up["max_lag"] <= 4 and reads_back["max_lag"] > 380
+    assert 25 * (1000 + 2700) <= sums_by_bucket(told, 125, 0).bytes_consumed[4] <= 25 * (1000 + 3000)
+
+
 def test_two_fetchers_are_two_connections(tmp_path: Path) -> None:
     """Of 10,000 bytes five connections have 2,000 each: two of each follower, which so get all of their 4,000, one consumer's."""
     fetchers = 'config = { "num.replica.fetchers" = 2 }'

@@ -263,7 +263,7 @@ def _empty_lists(run: Run) -> Iterator[str]:
 
 
 def _too_late(scenario: Scenario) -> Iterator[str]:
-    """Faults that begin, and commands that are given, when the run is over."""
+    """Faults, workload and readers that begin, and commands that are given, when the run is over."""
     commands = [f"{command.kind} in round {command.round}" for command in scenario.commands if command.round >= scenario.rounds]
     if commands:
         yield f"the last round is {scenario.rounds - 1}: nothing comes of {listing(few(commands[:MOST_NAMED], len(commands)))}"
@@ -272,6 +272,12 @@ def _too_late(scenario: Scenario) -> Iterator[str]:
         first = late.slice(0, MOST_NAMED).select(["kind", "from_round"]).to_pylist()
         told = listing(few([f"{row['kind']} from round {row['from_round']}" for row in first], late.num_rows))
         yield f"the last round is {scenario.rounds - 1}: nothing comes of {told}"
+    appends = scenario.workload.filter(pc.greater_equal(scenario.workload.column("from_round"), scenario.rounds))
+    from_rounds = sorted({*appends.column("from_round").to_pylist()})
+    begin = [f"workload from round {round_}" for round_ in from_rounds]
+    begin += [f"group {row.group} from round {row.from_round}" for row in scenario.consumers if row.from_round >= scenario.rounds]
+    if begin:
+        yield f"the last round is {scenario.rounds - 1}: nothing comes of {listing(few(begin[:MOST_NAMED], len(begin)))}"
 
 
 def _time_buckets(run: Run) -> Iterator[str]:

@@ -36,6 +36,13 @@ def test_commands_after_the_end_are_told(tmp_path: Path) -> None:
     assert notes(tmp_path, more=commands) == ["the last round is 99: nothing comes of preferred_leader_election in round 100"]
 
 
+def test_workload_and_readers_after_the_end_are_told(tmp_path: Path) -> None:
+    rows = "".join(f'[[workload]]\ntopic = "t"\nrecords_per_round = 1\nfrom_round = {at}\n' for at in (99, 100))
+    group = '[[consumers]]\ngroup = "g"\ntopic = "t"\nfrom_round = 300\n'
+    told = "the last round is 99: nothing comes of workload from round 100, group g from round 300"
+    assert told in notes(tmp_path, more=rows + group)
+
+
 def test_draws_of_nothing_are_told(tmp_path: Path) -> None:
     seeds, drawn = "[[sweeps]]\nseeds = 3\n", '[[fault_generators]]\nkind = "random_failures"\ncount = 1\nfrom_round = 5\n'
     told = ["seeds: all 3 draws are the same, for the file draws neither faults nor replicas"]

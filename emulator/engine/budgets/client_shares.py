@@ -130,8 +130,10 @@ def _fetchers_of(budget: np.ndarray, fetches: Flows, draws: np.ndarray) -> np.nd
     """By number of the budget the fetchers that ask for something of it, be it with one of their flows only."""
     asking = np.flatnonzero(fetches.demand > 0)
     flow, column = np.nonzero(draws[asking] >= 0)
-    own = np.unique(np.column_stack([draws[asking][flow, column], fetches.flow[asking][flow] // OF_FETCHER]), axis=0)
-    return np.bincount(own[:, 0], minlength=len(budget))
+    fetcher = fetches.flow[asking][flow] // OF_FETCHER
+    fetchers = int(fetcher.max(initial=0)) + 1
+    of_budget = np.unique(draws[asking][flow, column] * fetchers + fetcher) // fetchers
+    return np.bincount(of_budget, minlength=len(budget))
 
 
 def given_back(budget: np.ndarray, asked: Asked, granted: np.ndarray, fetched: np.ndarray) -> np.ndarray:

@@ -66,10 +66,9 @@ def limits_clients(scenario: Scenario) -> bool:
 def client_quotas(scenario: Scenario, counts: np.ndarray) -> ClientQuotas:
     """The quotas of a scenario. `counts`: partitions by topic; writers are by partition_id."""
     groups = len(groups_of(scenario.consumers))
-    if not limits_clients(scenario):
-        writer, clients = np.full(int(counts.sum()), NO_CLIENT), groups if groups > 1 else 0
-        reader = np.arange(groups) if clients else np.full(groups, NO_CLIENT)
-        return ClientQuotas(np.zeros(1, np.int64), np.full((1, clients), np.inf), 0, writer, reader)
+    if groups < 2 and not limits_clients(scenario):
+        writer, reader = np.full(int(counts.sum()), NO_CLIENT), np.full(groups, NO_CLIENT)
+        return ClientQuotas(np.zeros(1, np.int64), np.zeros((1, 0)), 0, writer, reader)
     rounds = sorted({0, *(command.round for command in _alterations(scenario) if command.round < scenario.rounds)})
     rates = np.array([[*_of_topics(scenario, round_), *_of_groups(scenario, round_)] for round_ in rounds], float)
     rates[rates >= configs.LONG_MAX] = np.inf

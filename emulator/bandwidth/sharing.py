@@ -45,11 +45,11 @@ def share_out(budget: np.ndarray, demand: np.ndarray, asking: np.ndarray, draws:
         if met.any():
             granted[met] = demand[met]
             took = sums_by_budget(np.where(met, demand - asking * level, 0.0), draws, len(budget))
-            left = np.where(np.isinf(left), left, np.maximum(left - took, 0.0))
+            left = np.maximum(left - took, 0.0)
             rising &= ~met
             continue
         level += step
-        left = np.where(np.isinf(left), left, np.maximum(left - step * load, 0.0))
+        left = np.maximum(left - step * load, 0.0)
         empty = np.isfinite(budget) & (load > 0) & (left <= FULL * np.maximum(budget, 1.0))
         saturated |= empty
         held = rising & _draws_on(empty, draws)

@@ -22,8 +22,8 @@ COMPACTED_ROUNDS = 16
 class Played:
     """The state at the end, and rows written down on the way, by table name.
 
-    first: what the first leaderships began with: pid, first_epoch, first_leo, acked_to (of their logs, as acknowledged),
-        unacknowledged.
+    first: what the first leaderships began with: pid, first_leader, first_epoch, first_leo, acked_to (of their logs, as
+        acknowledged), unacknowledged.
     """
 
     tables: Tables

@@ -80,11 +80,6 @@ def first_tables(engine: Engine, inputs: RunInputs) -> Tables:
     return Tables(**parts)
 
 
-def first_leaders(inputs: RunInputs) -> pa.Table:
-    """Who leads at the start, by pid: `first_leader`, a broker id, -1 without a leader."""
-    return _partitions(inputs).select(["pid", "leader"]).rename_columns(["pid", "first_leader"])
-
-
 def _ends_of_leaders(partitions: pa.Table, logs: Mapping[Key, Mapping[str, Any]]) -> dict[Key, int]:
     """Where leaders' logs end, by pid and the epoch in which they append; of partitions that begin with logs."""
     given = {pid for pid, _ in logs}
@@ -236,5 +231,12 @@ def first_leaderships(engine: Engine, inputs: RunInputs, tables: Tables) -> Quer
     return (
         _first_leaders(tables)
         .join(on_append, PARTITION)
-        .select("pid", "client_epoch AS first_epoch", "leo AS first_leo", "IF(on_append, leo, hw) AS acked_to", "unacknowledged")
+        .select(
+            "pid",
+            "broker AS first_leader",
+            "client_epoch AS first_epoch",
+            "leo AS first_leo",
+            "IF(on_append, leo, hw) AS acked_to",
+            "unacknowledged",
+        )
     )

@@ -6,7 +6,6 @@ import pyarrow as pa
 
 from emulator.arrow.schemas import to_arrow_schema
 from emulator.outcomes.scenarios import broker_rows, fault_rows
-from emulator.rounds.relational.inputs.first_tables import first_leaders
 from emulator.rounds.relational.inputs.run_inputs import RunInputs
 from emulator.rounds.relational.outputs.accounting import Accounts
 from emulator.rounds.relational.outputs.lineage import in_lineage
@@ -87,8 +86,10 @@ def _partitions(engine: Engine, inputs: RunInputs, played: Played) -> Query:
     replicas = listed.with_columns(replicas=f"collect_list(broker) {in_order}").select("pid", "replicas").distinct()
     settings = engine.read(inputs.settings).group_by("topic_id")
     last = settings.agg("max_by(min_insync_replicas, from_round) AS min_isr")
-    partitions = played.tables.partitions.select("pid", "scenario_id", "topic_id").join(engine.read(first_leaders(inputs)), "pid")
-    return partitions.join(replicas, "pid", "left").join(last.broadcast(), "topic_id")
+    partitions = played.tables.partitions.select("pid", "scenario_id", "topic_id")
+    whole = partitions.join(played.first.select("pid", "first_leader"), "pid", "left")
+    whole = whole.with_columns(first_leader="coalesce(first_leader, -1)")
+    return whole.join(replicas, "pid", "left").join(last.broadcast(), "topic_id")
 
 
 def _outcomes(played: Played, accounts: Accounts) -> Query:

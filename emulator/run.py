@@ -35,7 +35,7 @@ from emulator.outcomes.scenarios import scenario_rows
 from emulator.progress import Progress, duration
 from emulator.scenario import Run, Scenario
 from emulator.scenario.model import longest_of
-from emulator.session import is_connect
+from emulator.session import is_connect, local_cores
 from emulator.storage.tables import OutputDirectory
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
@@ -78,7 +78,8 @@ def run_emulation(
     output.recover()
     output.stage()
     try:
-        has_workers = is_surely_large(run.scenarios)
+        cores = local_cores(spark)
+        has_workers = is_surely_large(run.scenarios, cores)
         if has_workers:
             start_workers(spark)
         traced = {s.scenario_id: traced_partitions(s, trace) for s in run.scenarios}
@@ -91,7 +92,7 @@ def run_emulation(
         refuse_full_disk(out, sum(e.size.rows for e in engines), sum(e.traced_rounds for e in engines))
         resuming = _resuming(spark, out, engines, identity)
         resuming.open(resume, progress.note)
-        if not has_workers and not all(e.is_small for e in engines):
+        if not has_workers and not all(e.is_small(cores) for e in engines):
             start_workers(spark)
         parts = [e.play(Playing(spark, progress, resume)) for e in engines]
         seconds = time.monotonic() - clock
@@ -168,10 +169,10 @@ def _tables(spark: SparkSession, parts: Sequence[Tables]) -> tuple[Tables, Obser
 
 
 def dry_run(run: Run, trace: str = "none", mode: str | None = None, state_at: Sequence[int] = ()) -> list[str]:
-    """What a run would do, in lines: scenarios, partitions, rounds, rows, how they are played. Needs no Spark."""
+    """What a run by a Spark of this machine would do, in lines: scenarios, partitions, rounds, rows, how they are played."""
     traced = {s.scenario_id: traced_partitions(s, trace) for s in run.scenarios}
     engines = engines_of(run, traced, mode or run.mode, {}, sorted(set(state_at)))
-    size = sum((e.size for e in engines), Size())
+    size, cores = sum((e.size for e in engines), Size()), os.cpu_count() or 1
     names = [s.name for s in run.scenarios]
     return [
         f"scenarios: {len(names)} ({', '.join(names if len(names) < 9 else [*names[:8], '...'])})",
@@ -180,8 +181,8 @@ def dry_run(run: Run, trace: str = "none", mode: str | None = None, state_at: Se
         f"rows: {size.rows} for {size.replicas} replicas, {size.replica_rounds} replica-rounds",
         f"traced partitions: {sum(int(flags.sum()) for flags in traced.values())}",
         *asked_lines(run.scenarios),
-        *(line for e in engines for line in e.plan()),
-        *estimate_lines(joined([e.work for e in engines]), os.cpu_count() or 1),
+        *(line for e in engines for line in e.plan(cores)),
+        *estimate_lines(joined([e.work(cores) for e in engines]), cores),
     ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +11,7 @@ import pytest
 
 from benchmarks.measuring import one_run
 from benchmarks.measuring.memory import proportional_mib, with_descendants
-from benchmarks.measuring.stopwatch import Stopwatch
 from benchmarks.scaling import BASE, replace, write_scenario
-from emulator.engine.play_blocks import play_payload
 
 
 def test_a_run_is_measured_by_phase(tmp_path: Path) -> None:
@@ -25,10 +22,6 @@ def test_a_run_is_measured_by_phase(tmp_path: Path) -> None:
     without = {phase for phase, seconds in figures.seconds.items() if seconds == 0}
     assert without <= {"measuring"}, "a small run leaves no files to read"
     assert figures.round_seconds > 0
-
-
-def test_spark_is_sent_the_player_without_its_watch() -> None:
-    assert pickle.loads(pickle.dumps(one_run._InDriver(play_payload, Stopwatch(), {}))) is play_payload
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory by process is Linux'")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.engine import group_engine, weighed_engine
+from emulator.engine import blocks, group_engine, weighed_engine
 from emulator.errors import InputError
 from emulator.rounds.compiled import is_compiling
 from emulator.rounds.quorums.play_groups import ENTRY_POINTS
@@ -53,7 +53,7 @@ topics = [{ name = "t", config = { "min.insync.replicas" = 2 } }]
 
 
 def test_a_run(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Partitions and groups in one file, in the driver and as Spark jobs: the same tables."""
+    """Partitions and groups in one file, in the driver, by its threads, and as Spark jobs: the same tables."""
     tables = emulate(spark, SEVERAL, tmp_path / "driver", trace="none")
     assert [(row["protocol"], row["rounds"]) for row in tables["scenarios"]] == [("raft", 60), ("quorum", 60), ("kafka", 30)]
     assert {row["kind"] for row in tables["events"] if row["scenario_id"] == 0} == {
@@ -67,11 +67,14 @@ def test_a_run(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not [row for row in broken if row[0] == 0]
     listed = {row["invariant"] for row in tables["invariants"]}
     assert {"ElectionSafety", "LeaderAppendOnly", "LogMatching", "LeaderCompleteness", "StateMachineSafety"} <= listed
-    monkeypatch.setattr(weighed_engine, "SMALL_WEIGHT", 0.0)
+    monkeypatch.setattr(blocks, "LEAST_WEIGHT", 1.0)
+    by_threads = emulate(spark, SEVERAL, tmp_path / "threads", trace="none")
+    monkeypatch.setattr(weighed_engine, "is_for_driver", lambda *_: False)
     monkeypatch.setattr(group_engine, "JOB_WEIGHT", 2000.0)
     by_jobs = emulate(spark, SEVERAL, tmp_path / "jobs", trace="none")
     for name in ("partitions", "outcomes", "events", "violations", "event_counts", "brokers", "faults"):
-        assert sorted(map(repr, by_jobs[name])) == sorted(map(repr, tables[name])), name
+        one, *others = (sorted(map(repr, of[name])) for of in (tables, by_threads, by_jobs))
+        assert others == [one, one], name
 
 
 def test_protocols(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_jobs_and_company_change_nothing(spark: SparkSession, tmp_path: Path, mo
     text = to_toml(random_batch(0, PARTITIONS))
     among_others = emulate(spark, text + VARIANTS, tmp_path / "many")
 
-    monkeypatch.setattr(compiled_engine, "SMALL_WEIGHT", 0.0)
+    monkeypatch.setattr(compiled_engine, "is_for_driver", lambda *_: False)
     monkeypatch.setattr(compiled_engine, "JOB_WEIGHT", 20_000.0)
     alone = emulate(spark, text, tmp_path / "alone")
 

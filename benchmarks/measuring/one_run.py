@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -31,19 +32,17 @@ _PHASES = {
     "emulator.inputs.arrays.prepare.Prepared.block": "inputs",
     "emulator.engine.compiled_engine.warm_up": "warm-up",
     "emulator.engine.compiled_engine.JobFiles.write": "jobs",
+    "emulator.engine.compiled_engine.play_in_driver": "jobs",
     "emulator.engine.compiled_engine.CompiledEngine.play": "accounting",
 }
 """What is timed, and its phase."""
-
-_PLAYER = "emulator.engine.compiled_engine.play_payload"
-"""Plays a block: in the driver, where it is of phase jobs, or in a Spark task, which is within that phase."""
 
 PHASES = {
     "process": "Python's start and imports, Java's end; with --again the first of the two runs",
     "session": "Spark's start",
     "inputs": "the scenario, its inputs as arrays, and payloads of blocks",
     "warm-up": "compiled code read from its cache",
-    "jobs": "blocks to tasks by Arrow, rounds, rows back by Arrow and written once",
+    "jobs": "blocks to tasks by Arrow, rounds, rows back by Arrow and written once; or all by threads of the driver",
     "accounting": "sums of broker_rounds over blocks, planning of blocks and jobs",
     "tables": "the tables computed and written",
     "measuring": "what this benchmark itself reads",
@@ -125,7 +124,7 @@ def _run(given: argparse.Namespace) -> dict[str, object]:
         for target, phase in _PHASES.items():
             stack.enter_context(patch(target, watch.wrapped(phase, resolve_name(target))))
         stack.enter_context(_noting("emulator.run.engines_of", lambda engines: seen.update(engines=engines)))
-        stack.enter_context(patch(_PLAYER, _InDriver(resolve_name(_PLAYER), watch, seen)))
+        stack.enter_context(_noting("emulator.engine.compiled_engine.play_in_driver", partial(_add_seconds, seen)))
         stack.enter_context(_reading_blocks(watch, seen))
         emulating = watch.wrapped("tables", running.run_emulation)
         emulating(loaded, given.out, spark, mode=given.mode)
@@ -155,23 +154,9 @@ def _noting(target: str, note: Callable[[Any], None]) -> Any:
     return patch(target, noted)
 
 
-class _InDriver:
-    """The player of blocks, timed where the driver calls it; Spark's tasks are sent the player itself."""
-
-    def __init__(self, play: Callable[..., Any], watch: Stopwatch, seen: dict[str, Any]) -> None:
-        self._play, self._timed, self._seen = play, watch.wrapped("jobs", play), seen
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        tables = self._timed(*arguments, **named)
-        self._seen["round seconds"] += sum(tables["blocks"].column("seconds").to_pylist())
-        return tables
-
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any]]:
-        return _itself, (self._play,)
-
-
-def _itself(function: Callable[..., Any]) -> Callable[..., Any]:
-    return function
+def _add_seconds(seen: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+    """What the driver played by itself took."""
+    seen["round seconds"] += sum(sum(tables["blocks"].column("seconds").to_pylist()) for tables in parts)
 
 
 def _reading_blocks(watch: Stopwatch, seen: dict[str, Any]) -> Any:

@@ -11,7 +11,15 @@ BLOCKS_PER_CORE = 4
 """At least so many of a job for each core: the last ones of a job leave no core idle for long."""
 
 SMALL_WEIGHT = 2e7
-"""Weight of a run up to which it is one call in the driver: about two seconds of a core. Of Kafka it is replica-rounds."""
+"""Weight of a run up to which the driver plays it: about two seconds of a core. Of Kafka it is replica-rounds."""
+
+LOCAL_WEIGHT = 3e8
+"""Likewise where Spark's tasks would run on the driver's machine: twenty seconds of a core, half of a job. Its threads do without
+what Spark's workers take to start, which is as long as the rounds of 100,000 partitions.
+"""
+
+LEAST_WEIGHT = 2e6
+"""Of a block that a thread of the driver plays, where it plays more than one: a tenth of a second."""
 
 JOB_WEIGHT = 6e8
 """Weight of what a core plays in a job: about a minute."""
@@ -36,27 +44,45 @@ class Plan:
         return np.arange(self.bounds[block], self.bounds[block + 1])
 
     @property
+    def block_count(self) -> int:
+        """Blocks of the run."""
+        return len(self.bounds) - 1
+
+    @property
     def job_count(self) -> int:
         """Jobs of the run."""
         return len(self.jobs) - 1
 
 
+def is_for_driver(weight: float, cores: int | None) -> bool:
+    """Whether the driver plays a run of this weight, without a Spark job.
+
+    `cores`: as of session.local_cores; None: Spark's tasks run on other machines.
+    """
+    return weight <= (SMALL_WEIGHT if cores is None else LOCAL_WEIGHT)
+
+
 def plan_blocks(
     weights: np.ndarray,
     cores: int,
-    job_weight: float,
+    job_weight: float | None,
     most: int | None = None,
     whole: Sequence[tuple[int, int]] = (),
     apart: Sequence[tuple[int, int]] = (),
 ) -> Plan:
     """Cut partitions into blocks of about equal weight, at least BLOCKS_PER_CORE a core in every job, and blocks into jobs.
 
-    `weights`: by place, how much there is to do; `job_weight`: about what one core does in a job; `most`: partitions of a block,
-    None: MOST_PARTITIONS; `whole`: stretches of places (first, end) that are a block each, `apart`: that share none with others.
+    `weights`: by place, how much there is to do; `job_weight`: about what one core does in a job; None: threads of the driver
+    play them, as one job, and what is not worth a thread is one block. `most`: partitions of a block, None: MOST_PARTITIONS;
+    `whole`: stretches of places (first, end) that are a block each, `apart`: that share none with others.
     """
     weights = np.maximum(np.asarray(weights, np.float64), 1e-9)
-    jobs = max(1, round(weights.sum() / (job_weight * cores)))
-    bounds = cut(weights, jobs * cores * BLOCKS_PER_CORE, MOST_PARTITIONS if most is None else most)
+    jobs, count = 1, cores * BLOCKS_PER_CORE
+    if job_weight is None:
+        count = max(1, min(count, int(weights.sum() / LEAST_WEIGHT)))
+    else:
+        jobs = max(1, round(weights.sum() / (job_weight * cores)))
+    bounds = cut(weights, jobs * count, MOST_PARTITIONS if most is None else most)
     for first, end in whole:
         bounds = [first, end, *(bound for bound in bounds if not first < bound < end)]
     bounds = sorted({*bounds, *(bound for stretch in apart for bound in stretch)})

@@ -1,4 +1,4 @@
-"""Compiled rounds: a small run is one call in the driver, a large one Spark jobs over groups of blocks."""
+"""Compiled rounds: blocks of a small run are played by the driver, those of a large one by Spark jobs over groups of them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emulator.engine.blocks import JOB_WEIGHT, MOST_PARTITIONS, SMALL_WEIGHT, Plan, plan_blocks
+from emulator.engine.blocks import JOB_WEIGHT, MOST_PARTITIONS, Plan, is_for_driver, plan_blocks
 from emulator.engine.budgets.play_shared import play_shared, shared_payload
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA, saturated_columns
 from emulator.engine.budgets.step_files import StepFiles
 from emulator.engine.budgets.through_spark import Steps
 from emulator.engine.estimate import Work
 from emulator.engine.fetch_use import short_fetchers
+from emulator.engine.in_driver import play_in_driver
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.jobs import Advance, Jobs
 from emulator.engine.partition_work import PartitionWork
-from emulator.engine.play_blocks import Player, payload_rows, play_blocks, play_payload
+from emulator.engine.play_blocks import Payload, Player, play_blocks, play_payload
 from emulator.engine.rows import PARTITION_TABLES, STEP_TABLES, packed_rows_of, rows_of, table_of
 from emulator.engine.warm_up import warm_up
 from emulator.inputs.arrays import Prepared, prepare
@@ -38,8 +39,12 @@ from emulator.outcomes.written_rows import summed_count_rows
 from emulator.progress import Progress, counted, duration
 from emulator.scenario import Scenario
 from emulator.scenario.model import longest_of
+from emulator.session import local_cores
 
 STATES = "replica_states"
+
+MOST_TRACED = 1_000_000
+"""Rounds of replicas up to which their rows are in the driver's memory until they are written."""
 
 MOST_TOGETHER = 50_000
 """Partitions that share budgets up to which one task plays them all; more of them go in Spark jobs (budgets/through_spark.py)."""
@@ -100,10 +105,9 @@ class CompiledEngine:
         """Rounds of replicas that become rows: traced ones, and those at whose end every replica is told of."""
         return self._work.traced_rounds
 
-    @cached_property
-    def work(self) -> Work:
-        """How much it has to do, as an estimate of time and room needs it."""
-        return self._work.estimated(by_jobs=not self.is_small)
+    def work(self, cores: int | None) -> Work:
+        """How much it has to do, as an estimate of time and room needs it; `cores`: as of `is_small`."""
+        return self._work.estimated(by_jobs=not self.is_small(cores))
 
     @property
     def _weights(self) -> np.ndarray:
@@ -113,14 +117,16 @@ class CompiledEngine:
     def _shared(self) -> dict[int, tuple[int, int]]:
         return self._work.shared
 
-    @property
-    def is_small(self) -> bool:
-        """Whether the driver plays it, without a Spark job."""
-        return float(self._weights.sum()) <= SMALL_WEIGHT and not self._stepped
+    def is_small(self, cores: int | None) -> bool:
+        """Whether the driver plays it, without a Spark job; `cores`: as of blocks.is_for_driver."""
+        threads = cores if self.traced_rounds <= MOST_TRACED else None
+        return is_for_driver(float(self._weights.sum()), threads) and not self._stepped
 
-    def plan(self) -> list[str]:
-        """What it would do, in lines."""
-        how = "one call in the driver" if self.is_small else "Spark jobs over blocks of partitions"
+    def plan(self, cores: int | None) -> list[str]:
+        """What it would do, in lines; `cores`: as of `is_small`."""
+        how = "Spark jobs over blocks of partitions"
+        if self.is_small(cores):
+            how = "one call in the driver" if self._plan(cores or 1, None).block_count == 1 else "calls in the driver"
         return [f"compiled rounds: {len(self._scenarios)} of the scenarios, {how}"]
 
     def kept(self, spark: SparkSession, uri: str, folder: str) -> JobFiles:
@@ -135,9 +141,12 @@ class CompiledEngine:
     def play(self, playing: Playing) -> Tables:
         """Play every scenario to its end; the tables of these scenarios, broker_rounds among them."""
         progress, longest = playing.progress, longest_of(self._scenarios)
-        warm_up(self._prepared, progress, in_one_block=self.is_small)
+        cores = local_cores(playing.spark)
+        plan = self._plan(cores or 1, None) if self.is_small(cores) else None
+        warm_up(self._prepared, progress, in_one_block=plan is not None and plan.block_count == 1)
         progress.start(longest.rounds, self.size.partitions, len(self._scenarios), longest.round_ms)
-        tables, traffic, saturated, self.short_fetchers = self._in_driver(progress) if self.is_small else self._in_jobs(playing)
+        played = self._in_jobs(playing) if plan is None else self._in_driver(plan, cores or 1, progress)
+        tables, traffic, saturated, self.short_fetchers = played
         progress.finish()
         if saturated.num_rows:
             full = counted(len(saturated.group_by("broker_place").aggregate([])), "broker")
@@ -163,15 +172,8 @@ class CompiledEngine:
         held_back = saturated_columns(saturated, scenario.scenario_id, len(brokers.ids), edges)
         return broker_round_rows(*identity, brokers.ids, brokers.spans, traffic, held_back)
 
-    def _in_driver(self, progress: Progress) -> Played:
-        prepared, is_own = self._prepared, np.ones(self.size.partitions, bool)
-        parts = []
-        for at in self._shared:
-            is_own[prepared.first_place[at] : prepared.first_place[at + 1]] = False
-            parts.append(play_shared(0, shared_payload(prepared, at), self._state_at))
-        if is_own.any():
-            parts.append(play_payload(0, prepared.block(np.flatnonzero(is_own)), self._state_at))
-        self._advance(progress)(1, 1.0)
+    def _in_driver(self, plan: Plan, cores: int, progress: Progress) -> Played:
+        parts = play_in_driver(plan, self._payload, self._players, self._weights, cores, self._advance(progress))
         tables = {name: pa.concat_tables([part[name] for part in parts]) for name in BLOCK_TABLES}
         tables["event_counts"] = summed_count_rows(tables["event_counts"])
         saturated = [part["saturated"] for part in parts if "saturated" in part]
@@ -183,9 +185,9 @@ class CompiledEngine:
         pa.default_memory_pool().release_unused()  # of reading the files of large scenarios
         apart = list(self._stepped.values())
         sharing = [scenario.scenario_id for scenario in self._scenarios if scenario.shares_fetchers]
-        jobs = Jobs(playing, self._files, self._weights, self._told, self._advance(playing.progress), self._plan, apart, sharing)
-        players: list[Player] = [partial(played, state_at=self._state_at) for played in (play_payload, play_shared)]
-        jobs.play(self._payloads, partial(play_blocks, players, self._told))
+        make_plan = partial(self._plan, job_weight=JOB_WEIGHT)
+        jobs = Jobs(playing, self._files, self._weights, self._told, self._advance(playing.progress), make_plan, apart, sharing)
+        jobs.play(self._payload, partial(play_blocks, self._players, self._told))
         frames, saturated = jobs.rows(), []
         share = jobs.share
         for at, (first, end) in self._stepped.items():
@@ -208,10 +210,10 @@ class CompiledEngine:
     def _may_share_fetchers(self) -> bool:
         return any(s.fetching.per_round is None and not s.shares_fetchers for s in self._scenarios)
 
-    def _plan(self, cores: int) -> Plan:
+    def _plan(self, cores: int, job_weight: float | None) -> Plan:
         most = max(1, MOST_PARTITIONS * STATES_AT_ONCE // max(STATES_AT_ONCE, len(self._state_at)))
         together = [places for at, places in self._shared.items() if at not in self._stepped]
-        return plan_blocks(self._weights, cores, JOB_WEIGHT, most, together, list(self._stepped.values()))
+        return plan_blocks(self._weights, cores, job_weight, most, together, list(self._stepped.values()))
 
     def _in_steps(self, jobs: Jobs, at: int, before: float, own: float) -> tuple[DataFrame, pa.Table]:
         """A scenario of `_stepped`: (what it told, as of _told; the rows of `saturated`).
@@ -241,15 +243,17 @@ class CompiledEngine:
         """Of `_shared` the scenarios with more partitions than are played in one task without a try."""
         return {at: (first, end) for at, (first, end) in self._shared.items() if end - first > MOST_TOGETHER}
 
-    def _payloads(self, plan: Plan, blocks: Sequence[int]) -> pa.Table:
-        """A row of play_blocks.PAYLOADS_SCHEMA for each of these blocks, of kind 1 where it shares budgets."""
-        sharing = {begin: at for at, (begin, _) in self._shared.items()}
-        shares = [sharing.get(plan.bounds[block]) for block in blocks]
-        payloads = [
-            (self._prepared.block(plan.places_of(block)), 0) if at is None else (shared_payload(self._prepared, at), 1)
-            for block, at in zip(blocks, shares, strict=True)
-        ]
-        return payload_rows(blocks, payloads)
+    @property
+    def _players(self) -> list[Player]:
+        """Of partitions by themselves, and of those that share budgets."""
+        return [partial(played, state_at=self._state_at) for played in (play_payload, play_shared)]
+
+    def _payload(self, first: int, end: int) -> Payload:
+        """What one of `_players` gets of a block of the places [first, end)."""
+        for at, places in self._shared.items():
+            if places == (first, end):
+                return shared_payload(self._prepared, at), 1
+        return self._prepared.block(np.arange(first, end)), 0
 
     @cached_property
     def _told(self) -> list[str]:

@@ -10,19 +10,22 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from emulator.engine import play_blocks  # noqa: F401  # a worker that reads `_nothing` imports it, with all that plays blocks
+from emulator.engine.blocks import is_for_driver
 from emulator.engine.jobs import MOST_CORES
+from emulator.engine.partition_work import WEIGHT_OF_ROWS
 from emulator.scenario import Scenario
 from emulator.scenario.protocols import PARTITIONS, system_of
 from emulator.spark.spark_errors import SPARK_OR_FILE_ERRORS
 
-SURELY_LARGE = 70_000
-"""Partitions from which on Spark jobs play a run, whatever happens in it: rows alone weigh more than blocks.SMALL_WEIGHT."""
 
+def is_surely_large(scenarios: Sequence[Scenario], cores: int | None) -> bool:
+    """Whether Spark jobs play a run, whatever happens in it: one replica's rows of each partition alone are too much otherwise.
 
-def is_surely_large(scenarios: Sequence[Scenario]) -> bool:
-    """Whether that is certain before inputs are prepared, which takes seconds of so many."""
+    That is certain before inputs are prepared, which takes seconds of so many. `cores`: as of blocks.is_for_driver.
+    """
     of_partitions = [scenario for scenario in scenarios if system_of(scenario.protocol) == PARTITIONS]
-    return sum(topic.partitions for scenario in of_partitions for topic in scenario.topics) >= SURELY_LARGE
+    partitions = sum(topic.partitions for scenario in of_partitions for topic in scenario.topics)
+    return not is_for_driver(partitions * WEIGHT_OF_ROWS, cores)
 
 
 def start_workers(spark: SparkSession) -> None:

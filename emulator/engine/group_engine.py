@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.engine.blocks import JOB_WEIGHT, Plan, plan_blocks
+from emulator.engine.in_driver import play_in_driver
 from emulator.engine.interface import Playing, Size
 from emulator.engine.jobs import Advance, Jobs
-from emulator.engine.play_blocks import payload_rows, play_blocks
+from emulator.engine.play_blocks import Payload, play_blocks
 from emulator.engine.play_group_blocks import compile_groups, group_payload, play_group_payload
 from emulator.engine.rows import GROUP_TABLES, packed_rows_of
 from emulator.engine.warm_up import check_numba, compile_all
@@ -60,31 +61,23 @@ class GroupEngine(WeighedEngine):
             blocks = [read_group_block(self._groups.payload(at, at + 1)) for at in self._groups.one_of_each_protocol()]
             compile_all(progress, [partial(compile_groups, block) for block in blocks])
 
-    def _in_driver(self, advance: Advance) -> Tables:
-        parts, weights = [], self._weights
-        for first in range(0, self._groups.count, GROUPS_OF_A_BLOCK):
-            last = min(first + GROUPS_OF_A_BLOCK, self._groups.count)
-            parts.append(play_group_payload(0, self._payload(first, last)))
-            advance(1, float(weights[:last].sum() / weights.sum()))
+    def _in_driver(self, plan: Plan, cores: int, advance: Advance) -> Tables:
+        parts = play_in_driver(plan, self._payload, [play_group_payload], self._weights, cores, advance)
         tables = {name: pa.concat_tables([part[name] for part in parts]) for name in TABLES}
         return {**tables, "broker_rounds": empty_table("broker_rounds")}
 
     def _in_jobs(self, playing: Playing, advance: Advance) -> Tables:
         names = list(GROUP_TABLES)
-        jobs = Jobs(playing, self._files, self._weights, names, advance, self._plan)
-        jobs.play(self._payloads, partial(play_blocks, (play_group_payload,), names))
+        jobs = Jobs(playing, self._files, self._weights, names, advance, partial(self._plan, job_weight=JOB_WEIGHT))
+        jobs.play(self._payload, partial(play_blocks, (play_group_payload,), names))
         (rows,) = jobs.rows()
         tables: Tables = {name: packed_rows_of(rows, name) for name in TABLES}
         return {**tables, "broker_rounds": empty_table("broker_rounds")}
 
-    def _plan(self, cores: int) -> Plan:
-        return plan_blocks(self._weights, cores, JOB_WEIGHT, GROUPS_OF_A_BLOCK)
+    def _plan(self, cores: int, job_weight: float | None) -> Plan:
+        return plan_blocks(self._weights, cores, job_weight, GROUPS_OF_A_BLOCK)
 
-    def _payloads(self, plan: Plan, blocks: Sequence[int]) -> pa.Table:
-        """A row of play_blocks.PAYLOADS_SCHEMA for each of these blocks."""
-        return payload_rows(blocks, [(self._payload(plan.bounds[block], plan.bounds[block + 1]), 0) for block in blocks])
-
-    def _payload(self, first: int, last: int) -> bytes:
-        """What a task gets of the places [first, last)."""
+    def _payload(self, first: int, last: int) -> Payload:
+        """What plays a block of the places [first, last)."""
         names = ledger_names(self._scenarios, *self._groups.numbers(first, last))
-        return group_payload(names, self._groups.payload(first, last))
+        return group_payload(names, self._groups.payload(first, last)), 0

@@ -75,9 +75,8 @@ class Engine(Protocol):
     def size(self) -> Size:
         """How much it has to do."""
 
-    @property
-    def is_small(self) -> bool:
-        """Whether the driver plays it, without a Spark job."""
+    def is_small(self, cores: int | None) -> bool:
+        """Whether the driver plays it, without a Spark job; `cores`: as of blocks.is_for_driver."""
 
     @property
     def traced_rounds(self) -> int:
@@ -87,9 +86,8 @@ class Engine(Protocol):
     def shared_fetchers(self) -> Sequence[int]:
         """Scenarios whose partitions share fetchers, by scenario_id; known when they have been played."""
 
-    @property
-    def work(self) -> Work:
-        """How much it has to do, as an estimate of time and room needs it; may take a while."""
+    def work(self, cores: int | None) -> Work:
+        """How much it has to do, as an estimate of time and room needs it; may take a while. `cores`: as of `is_small`."""
 
     def kept(self, spark: SparkSession, uri: str, folder: str) -> Kept:
         """What it keeps in a folder under the output folder `uri`."""
@@ -97,5 +95,5 @@ class Engine(Protocol):
     def play(self, playing: Playing) -> Tables:
         """Play every scenario to its end; the tables of these scenarios, broker_rounds among them, not yet computed."""
 
-    def plan(self) -> list[str]:
-        """What it would do, in lines."""
+    def plan(self, cores: int | None) -> list[str]:
+        """What it would do, in lines; `cores`: as of `is_small`."""

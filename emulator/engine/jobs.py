@@ -16,6 +16,7 @@ from emulator.arrow.frames import frame_of
 from emulator.engine.blocks import Plan
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
+from emulator.engine.play_blocks import Payload, payload_rows
 from emulator.engine.rows import rows_schema
 from emulator.engine.task_watch import watching
 from emulator.progress import Progress
@@ -83,16 +84,14 @@ class Jobs:
         """Of the rows of a job."""
         return rows_schema(self.names)
 
-    def play(self, payloads: Callable[[Plan, Sequence[int]], pa.Table], play_blocks: PlayBlocks) -> None:
-        """Play the jobs that are not done.
-
-        `payloads`: what a task gets of each of these blocks, a row each, in their order.
-        """
+    def play(self, payload_of: Callable[[int, int], Payload], play_blocks: PlayBlocks) -> None:
+        """Play the jobs that are not done. `payload_of`: of the places [first, end) of a block."""
         for job in self._with_blocks:
             if job not in self.done:
                 # Each block in a Spark partition of its own, the longest first.
                 blocks = sorted(self._blocks(job), key=lambda block: -self._of_blocks[block])
-                table = payloads(self.plan, blocks).add_column(0, "place", [pa.array(range(len(blocks)), pa.int32())])
+                payloads = [payload_of(*self.plan.bounds[block : block + 2]) for block in blocks]
+                table = payload_rows(blocks, payloads).add_column(0, "place", [pa.array(range(len(blocks)), pa.int32())])
                 placed = frame_of(self.playing.spark, table).repartitionByRange(len(blocks), "place").drop("place")
                 with watching(self.playing.spark, len(blocks), partial(self._advance_within, job)):
                     self.files.write(job, placed.mapInArrow(play_blocks, self.schema))

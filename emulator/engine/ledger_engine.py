@@ -12,9 +12,10 @@ from pyspark.sql import functions as F
 
 from emulator.engine.blocks import JOB_WEIGHT, Plan, plan_blocks
 from emulator.engine.budgets.saturated import saturated_columns
+from emulator.engine.in_driver import play_in_driver
 from emulator.engine.interface import Playing, Size
 from emulator.engine.jobs import Advance, Jobs
-from emulator.engine.play_blocks import Player, payload_rows, play_blocks
+from emulator.engine.play_blocks import Payload, Player, play_blocks
 from emulator.engine.play_ledger_blocks import (
     compile_ledgers,
     compile_topics,
@@ -93,11 +94,11 @@ class LedgerEngine(WeighedEngine):
         ledgers, bookies = sum(len(ensembles) for _, ensembles in own), sum(ensembles.size for _, ensembles in own)
         return Size(ledgers, ledgers, bookies, bookies, sum(rounds * ensembles.size for rounds, ensembles in own))
 
-    def plan(self) -> list[str]:
+    def plan(self, cores: int | None) -> list[str]:
         """As of WeighedEngine.plan."""
         sharing = len(set(self._sharing.values()))
         note = f"bookies' budgets are shared in {counted(sharing, 'scenario')}: one task each, rounds in which one is short twice"
-        return [*super().plan(), *([note] if sharing else [])]
+        return [*super().plan(cores), *([note] if sharing else [])]
 
     def warm_up(self, progress: Progress) -> None:
         """Have the rounds compiled, as of warm_up.warm_up."""
@@ -107,28 +108,24 @@ class LedgerEngine(WeighedEngine):
             of_topics = [partial(compile_topics, read_topic_block(self._topics.payload(0, 1)))] if self._topics.count else []
             compile_all(progress, [*of_ledgers, *of_topics])
 
-    def _in_driver(self, advance: Advance) -> Tables:
-        tables = self.play_all(advance)
+    def _in_driver(self, plan: Plan, cores: int, advance: Advance) -> Tables:
+        parts = play_in_driver(plan, self._payload, PLAYERS, self._weights, cores, advance)
+        tables = {name: pa.concat_tables([part[name] for part in parts]) for name in LEDGER_TABLES}
         traffic, saturated = tables.pop("ledger_traffic"), tables.pop("saturated")
         columns = [tables["topics"].column(name).to_pylist() for name in LEDGERS_CREATED]
         self._check_counts(zip(*columns, strict=True))
         return {**tables, "broker_rounds": self._broker_rounds(traffic, saturated)}
 
-    def play_all(self, advance: Advance | None = None) -> dict[str, pa.Table]:
-        """Play everything in this process; the rows of rows.LEDGER_TABLES."""
-        parts, done = [], 0.0
-        for first, last in self._stretches:
-            payload, kind = self._payload(first, last)
-            parts.append(PLAYERS[kind](0, payload))
-            done += float(self._weights[first:last].sum() / self._weights.sum())
-            if advance is not None:
-                advance(1, done)
+    def play_all(self) -> dict[str, pa.Table]:
+        """Play everything in this thread; the rows of rows.LEDGER_TABLES."""
+        payloads = [self._payload(*places) for places in self._stretches]
+        parts = [PLAYERS[player](0, payload) for payload, player in payloads]
         return {name: pa.concat_tables([part[name] for part in parts]) for name in LEDGER_TABLES}
 
     def _in_jobs(self, playing: Playing, advance: Advance) -> Tables:
         names = list(LEDGER_TABLES)
-        jobs = Jobs(playing, self._files, self._weights, names, advance, self._plan)
-        jobs.play(self._payloads, partial(play_blocks, PLAYERS, names))
+        jobs = Jobs(playing, self._files, self._weights, names, advance, partial(self._plan, job_weight=JOB_WEIGHT))
+        jobs.play(self._payload, partial(play_blocks, PLAYERS, names))
         (rows,) = jobs.rows()
         tables: Tables = {name: packed_rows_of(rows, name) for name in TABLES}
         if limits := self._limits:
@@ -150,8 +147,8 @@ class LedgerEngine(WeighedEngine):
             found.append(broker_round_rows(*identity, np.array(arrays.ids), spans, sums, of_budgets, down=DEAD, names=SUMS))
         return pa.concat_tables(found)
 
-    def _plan(self, cores: int) -> Plan:
-        return plan_blocks(self._weights, cores, JOB_WEIGHT, LEDGERS_OF_A_BLOCK, list(self._sharing), self._stretches)
+    def _plan(self, cores: int, job_weight: float | None) -> Plan:
+        return plan_blocks(self._weights, cores, job_weight, LEDGERS_OF_A_BLOCK, list(self._sharing), self._stretches)
 
     @cached_property
     def _stretches(self) -> list[tuple[int, int]]:
@@ -175,11 +172,7 @@ class LedgerEngine(WeighedEngine):
                     found[first + int(own[0]), first + int(own[-1]) + 1] = place
         return found
 
-    def _payloads(self, plan: Plan, blocks: Sequence[int]) -> pa.Table:
-        """A row of play_blocks.PAYLOADS_SCHEMA for each of these blocks."""
-        return payload_rows(blocks, [self._payload(plan.bounds[block], plan.bounds[block + 1]) for block in blocks])
-
-    def _payload(self, first: int, last: int) -> tuple[bytes, int]:
+    def _payload(self, first: int, last: int) -> Payload:
         """(what a task gets of the places [first, last), which of PLAYERS takes it).
 
         Who shares budgets is in one task: what is at a scenario's first places. At others there is nothing to do.
@@ -191,7 +184,7 @@ class LedgerEngine(WeighedEngine):
         payloads = [self._own_payload(*places) for places in own] if own[0] == (first, last) else []
         return sharing_payload(self._scenarios[place].scenario_id, place, payloads), 2
 
-    def _own_payload(self, first: int, last: int) -> tuple[bytes, int]:
+    def _own_payload(self, first: int, last: int) -> Payload:
         """Of ledgers, or topics, that share nothing."""
         ledgers = self._ledgers.count
         if first < ledgers:

@@ -16,12 +16,15 @@ from emulator.inputs.arrays import read_block
 PAYLOADS_SCHEMA = pa.schema([("block", pa.int32()), ("payload", pa.binary()), ("kind", pa.int8())])
 """A job's blocks: number, payload, and which of `play_blocks`' players takes it."""
 
+Payload = tuple[Any, int]
+"""What is needed to play a block, and which of several players takes it."""
+
 Player = Callable[[int, Any], dict[str, pa.Table]]
 """Plays one block, of its number and payload; the rows of rows.TABLES."""
 
 
-def payload_rows(blocks: Sequence[int], payloads: Sequence[tuple[bytes, int]]) -> pa.Table:
-    """Rows of PAYLOADS_SCHEMA; `payloads`: of each block, with its kind."""
+def payload_rows(blocks: Sequence[int], payloads: Sequence[Payload]) -> pa.Table:
+    """Rows of PAYLOADS_SCHEMA; `payloads`: of each block."""
     columns = [blocks, *zip(*payloads, strict=True)]
     return pa.table([pa.array(c, f.type) for c, f in zip(columns, PAYLOADS_SCHEMA, strict=True)], schema=PAYLOADS_SCHEMA)
 

@@ -36,20 +36,18 @@ class SharedFetchers:
         """How much it has to do."""
         return self._engine.size
 
-    @property
-    def is_small(self) -> bool:
-        """Whether the driver plays it, without a Spark job."""
-        return self._engine.is_small
+    def is_small(self, cores: int | None) -> bool:
+        """Whether the driver plays it, without a Spark job; `cores`: as of blocks.is_for_driver."""
+        return self._engine.is_small(cores)
 
     @property
     def traced_rounds(self) -> int:
         """Rounds of replicas that become rows."""
         return self._engine.traced_rounds
 
-    @property
-    def work(self) -> Work:
-        """How much it has to do, as an estimate of time and room needs it."""
-        return self._engine.work
+    def work(self, cores: int | None) -> Work:
+        """How much it has to do, as an estimate of time and room needs it; `cores`: as of `is_small`."""
+        return self._engine.work(cores)
 
     @property
     def shared_fetchers(self) -> list[int]:
@@ -61,9 +59,9 @@ class SharedFetchers:
         self._files = self._engine.kept(spark, uri, folder)
         return self._files
 
-    def plan(self) -> list[str]:
-        """What it would do, in lines."""
-        return self._engine.plan()
+    def plan(self, cores: int | None) -> list[str]:
+        """What it would do, in lines; `cores`: as of `is_small`."""
+        return self._engine.plan(cores)
 
     def play(self, playing: Playing) -> Tables:
         """Play every scenario to its end; the tables of these scenarios, broker_rounds among them."""

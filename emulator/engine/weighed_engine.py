@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from pyspark.sql import SparkSession
 
-from emulator.engine.blocks import SMALL_WEIGHT
+from emulator.engine.blocks import Plan, is_for_driver
 from emulator.engine.estimate import Work
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
@@ -21,6 +21,7 @@ from emulator.outcomes.written_events import counted_and_written
 from emulator.progress import Progress
 from emulator.scenario import Scenario
 from emulator.scenario.model import longest_of
+from emulator.session import local_cores
 
 
 class WeighedEngine(ABC):
@@ -53,31 +54,33 @@ class WeighedEngine(ABC):
         """Have the rounds compiled, as of warm_up.warm_up."""
 
     @abstractmethod
-    def _in_driver(self, advance: Advance) -> Tables:
-        """Tables of a small run, broker_rounds among them."""
+    def _plan(self, cores: int, job_weight: float | None) -> Plan:
+        """How places are cut into blocks, as of blocks.plan_blocks."""
+
+    @abstractmethod
+    def _in_driver(self, plan: Plan, cores: int, advance: Advance) -> Tables:
+        """Tables of a run that the driver plays, broker_rounds among them."""
 
     @abstractmethod
     def _in_jobs(self, playing: Playing, advance: Advance) -> Tables:
-        """Those of a large one."""
+        """Those of one that Spark's jobs play."""
 
     @property
     def traced_rounds(self) -> int:
         """None: a trace of ledgers is of entries, which are not counted beforehand; groups have none."""
         return 0
 
-    @property
-    def work(self) -> Work:
-        """How much it has to do, as an estimate of time and room needs it."""
-        return Work(float(self._weights.sum()), self.size.rows, by_jobs=not self.is_small)
+    def work(self, cores: int | None) -> Work:
+        """How much it has to do, as an estimate of time and room needs it; `cores`: as of `is_small`."""
+        return Work(float(self._weights.sum()), self.size.rows, by_jobs=not self.is_small(cores))
 
-    @property
-    def is_small(self) -> bool:
-        """Whether the driver plays it, without a Spark job."""
-        return float(self._weights.sum()) <= SMALL_WEIGHT
+    def is_small(self, cores: int | None) -> bool:
+        """Whether the driver plays it, without a Spark job; `cores`: as of blocks.is_for_driver."""
+        return is_for_driver(float(self._weights.sum()), cores)
 
-    def plan(self) -> list[str]:
-        """What it would do, in lines."""
-        how = "calls in the driver" if self.is_small else f"Spark jobs over blocks of {self.name}"
+    def plan(self, cores: int | None) -> list[str]:
+        """What it would do, in lines; `cores`: as of `is_small`."""
+        how = "calls in the driver" if self.is_small(cores) else f"Spark jobs over blocks of {self.name}"
         return [f"compiled rounds of {self.rounds_of}: {len(self._scenarios)} of the scenarios, {how}"]
 
     def kept(self, spark: SparkSession, uri: str, folder: str) -> JobFiles:
@@ -92,7 +95,11 @@ class WeighedEngine(ABC):
         longest = longest_of(self._scenarios)
         advance = Advance(progress, size, longest.rounds)
         progress.start(longest.rounds, size.partitions, len(self._scenarios), longest.round_ms)
-        tables = self._in_driver(advance) if self.is_small else self._in_jobs(playing, advance)
+        cores = local_cores(playing.spark)
+        if self.is_small(cores):
+            tables = self._in_driver(self._plan(cores or 1, None), cores or 1, advance)
+        else:
+            tables = self._in_jobs(playing, advance)
         progress.finish()
         return tables | {
             **counted_and_written(tables["events"], self._scenarios),

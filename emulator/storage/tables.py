@@ -119,15 +119,16 @@ class OutputDirectory:
     def write(self, table: str, rows: DataFrame | PackedRows | pa.Table) -> None:
         """Writes a table to staging as Parquet, with the columns and types of its schema in their order.
 
-        What the driver holds already (a `pyarrow.Table`) needs no Spark job, each of which costs a third of a second. Where
-        tasks run on this machine and so does the folder, they write what is packed as it is: Java's rows take ten times as long.
+        What the driver holds already (a `pyarrow.Table`) needs no Spark job, each of which costs a third of a second, but where
+        many rows go to another machine. Where tasks run on this one and the folder is there, too, they write what is packed as
+        it is: Java's rows take ten times as long.
         Raises `ValueError` when `rows` lacks a column, or has one more than the schema (`scenarios` may).
         """
         if isinstance(rows, PackedRows):
             self._write_packs(table, rows)
         elif isinstance(rows, DataFrame):
             self._checked(table, rows).write.mode("overwrite").parquet(self.path(table))
-        elif rows.num_rows > DRIVER_WRITES_UP_TO_ROWS:
+        elif rows.num_rows > DRIVER_WRITES_UP_TO_ROWS and self._own_folder(table) is None:
             self.write(table, frame_of(self._spark, rows))
         else:
             self._write_arrow(table, rows.select(self._schemas[table].names), self._schemas[table])

@@ -37,6 +37,13 @@ def test_no_block_is_empty_or_too_large(count: int, monkeypatch: pytest.MonkeyPa
     assert [b for job in range(plan.job_count) for b in plan.blocks_of(job)] == list(range(len(sizes)))
 
 
+@pytest.mark.parametrize(("weight", "count"), [(1.0, 1), (3.9, 1), (4.1, 2), (15.0, 7), (1_000.0, 12)])
+def test_threads_have_blocks_that_are_worth_it(weight: float, count: int) -> None:
+    """Of a driver with three cores; weights by LEAST_WEIGHT / 2."""
+    plan = plan_blocks(np.full(1_000, weight * blocks.LEAST_WEIGHT / 2 / 1_000), 3, None)
+    assert (plan.block_count, plan.job_count) == (count, 1)
+
+
 def test_every_job_has_blocks_for_all_cores() -> None:
     plan = plan_blocks(np.ones(10_000), 3, 10_000 / 3 / 5)
     assert plan.job_count == 5

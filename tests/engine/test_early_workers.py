@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from emulator.engine import early_workers
 from emulator.engine.compiled_engine import CompiledEngine
-from emulator.engine.early_workers import SURELY_LARGE, is_surely_large, start_workers
+from emulator.engine.early_workers import is_surely_large, start_workers
 from emulator.engine.worker_daemon import without_installed
 from emulator.scenario import load_run
 from emulator.session import WORKER_DAEMON
@@ -83,15 +83,23 @@ replication_factor = 1
 
 
 @pytest.mark.parametrize(
-    ("protocol", "partitions", "is_sure"),
-    [("kafka", SURELY_LARGE, True), ("kafka", SURELY_LARGE - 1, False), ("bookkeeper", SURELY_LARGE, False)],
+    ("protocol", "partitions", "cores", "is_sure"),
+    [
+        ("kafka", 70_000, None, True),
+        ("kafka", 60_000, None, False),
+        ("kafka", 70_000, 2, False),
+        ("kafka", 1_100_000, 2, True),
+        ("bookkeeper", 70_000, None, False),
+    ],
 )
-def test_what_is_surely_large_is_not_small(tmp_path: Path, protocol: str, partitions: int, is_sure: bool) -> None:
-    """One replica each and one round: the least that so many partitions can be."""
+def test_what_is_surely_large_is_not_small(
+    tmp_path: Path, protocol: str, partitions: int, cores: int | None, is_sure: bool
+) -> None:
+    """One replica each and one round: the least that so many partitions can be. Two cores: of the driver's machine."""
     text = LEAST.replace("PROTOCOL", protocol).replace("PARTITIONS", str(partitions))
     (tmp_path / "least.toml").write_text(text if protocol == "kafka" else text.replace("replication_factor = 1\n", ""))
     run = load_run(str(tmp_path / "least.toml"))
-    assert is_surely_large(run.scenarios) is is_sure
+    assert is_surely_large(run.scenarios, cores) is is_sure
     if is_sure:
         flags = {scenario.scenario_id: np.zeros(partitions, bool) for scenario in run.scenarios}
-        assert not CompiledEngine(run.scenarios, flags, True, 1, {}).is_small
+        assert not CompiledEngine(run.scenarios, flags, True, 1, {}).is_small(cores)

@@ -165,7 +165,7 @@ def test_kinds_are_those_of_the_rounds() -> None:
 @pytest.mark.parametrize("in_jobs", [False, True])
 def test_compiled(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_jobs: bool) -> None:
     if in_jobs:
-        monkeypatch.setattr(compiled_engine, "SMALL_WEIGHT", 0.0)
+        monkeypatch.setattr(compiled_engine, "is_for_driver", lambda *_: False)
     tables = emulate(spark, CORE + VARIANTS + NARROW, tmp_path / "out", trace="none")
     check(tables, few=FEW, none=[])
     check(tables, "narrow", narrow_few=FEW)

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator import run as running
-from emulator.engine import compiled_engine
+from emulator.engine import blocks, compiled_engine
 from emulator.engine.jobs import cores
 from emulator.engine.rows import unpacked
 from emulator.errors import InputError
@@ -92,6 +92,17 @@ class Stops(Progress):
             self.at_end()
 
 
+class Shares(Progress):
+    """Notes how many partitions are left."""
+
+    def __init__(self) -> None:
+        super().__init__(quiet=True)
+        self.left: list[int] = []
+
+    def advance(self, rounds_done: int, partitions_running: int, iterations: int, replica_rounds: int) -> None:
+        self.left.append(partitions_running)
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     path = tmp_path_factory.mktemp("jobs") / "scenario.toml"
@@ -110,7 +121,7 @@ def in_driver(run: Run, spark: SparkSession, tmp_path_factory: pytest.TempPathFa
 def three_jobs(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     """Every run is large, and one of three jobs; sources edited between two runs are no other version."""
     monkeypatch.setattr(running, "source_digest", lambda: "the same")
-    monkeypatch.setattr(compiled_engine, "SMALL_WEIGHT", 0.0)
+    monkeypatch.setattr(compiled_engine, "is_for_driver", lambda *_: False)
     traced = {s.scenario_id: np.zeros(33, bool) for s in run.scenarios}
     whole = compiled_engine.CompiledEngine(run.scenarios, traced, True, 25, {}, STATE_AT)._weights.sum()
     monkeypatch.setattr(compiled_engine, "JOB_WEIGHT", whole / 6)
@@ -152,6 +163,19 @@ def test_jobs_of_a_resumed_run_give_the_tables_of_the_driver(
     for name, rows in in_driver.items():
         assert tables[name] == rows, name
     assert not (tmp_path / "_checkpoint").exists()
+
+
+def test_threads_of_the_driver_give_the_same_tables(
+    run: Run, spark: SparkSession, tmp_path: Path, in_driver: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "LEAST_WEIGHT", 1.0)
+    progress = Shares()
+    run_emulation(run, str(tmp_path), spark, trace=TRACED, state_at=STATE_AT, progress=progress)
+    assert len(progress.left) == 2 * blocks.BLOCKS_PER_CORE
+    assert sorted(set(progress.left), reverse=True) == progress.left and progress.left[-1] == 0
+    tables = tables_of(tmp_path)
+    for name, rows in in_driver.items():
+        assert tables[name] == rows, name
 
 
 @pytest.mark.usefixtures("three_jobs")

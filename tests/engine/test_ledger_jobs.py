@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator import run as running
-from emulator.engine import ledger_engine, weighed_engine
+from emulator.engine import blocks, ledger_engine, weighed_engine
 from emulator.errors import InputError
 from emulator.run import run_emulation
 from emulator.scenario import Run, load_run
@@ -105,7 +105,7 @@ def in_driver(run: Run, spark: SparkSession, tmp_path_factory: pytest.TempPathFa
 def three_jobs(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     """Every run is large, and one of three jobs; sources edited between two runs are no other version."""
     monkeypatch.setattr(running, "source_digest", lambda: "the same")
-    monkeypatch.setattr(weighed_engine, "SMALL_WEIGHT", 0.0)
+    monkeypatch.setattr(weighed_engine, "is_for_driver", lambda *_: False)
     traced = {s.scenario_id: running.traced_partitions(s, TRACED) for s in run.scenarios}
     whole = ledger_engine.LedgerEngine(run.scenarios, traced, True, 25, {})._weights.sum()
     monkeypatch.setattr(ledger_engine, "JOB_WEIGHT", whole / 6)
@@ -139,8 +139,18 @@ def test_jobs_of_a_resumed_run_give_the_tables_of_the_driver(
     assert not (tmp_path / "_checkpoint").exists()
 
 
+def test_threads_of_the_driver_give_the_same_tables(
+    run: Run, spark: SparkSession, tmp_path: Path, in_driver: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "LEAST_WEIGHT", 1.0)
+    run_emulation(run, str(tmp_path), spark, trace=TRACED)
+    tables = tables_of(tmp_path)
+    for name, rows in in_driver.items():
+        assert tables[name] == rows, name
+
+
 def test_a_list_of_too_many_ledgers_in_jobs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weighed_engine, "SMALL_WEIGHT", 0.0)
+    monkeypatch.setattr(weighed_engine, "is_for_driver", lambda *_: False)
     run = loaded(tmp_path, SCENARIO.replace("managedLedger = true", "managedLedger = true, maxLedgers = 2"))
     with pytest.raises(InputError, match=r"scenario base: lists:0 needs more than 2 ledgers; allowed: maxLedgers = 4"):
         run_emulation(run, str(tmp_path / "out"), spark)
@@ -152,5 +162,5 @@ def test_blocks_are_of_ledgers_or_of_topics(run: Run) -> None:
     engine = ledger_engine.LedgerEngine(run.scenarios, flags, True, 25, {})
     ledgers = 2 * (21 + 7)
     assert len(engine._weights) == 2 * 33
-    assert ledgers in engine._plan(1).bounds
+    assert ledgers in engine._plan(1, None).bounds
     assert engine._weights[ledgers:].min() > engine._weights[:ledgers].max()

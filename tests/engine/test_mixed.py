@@ -70,7 +70,7 @@ def as_text(tables: dict[str, list[Row]]) -> dict[str, list[str]]:
 
 
 def test_dry_run_says_how_it_is_played(run: Run) -> None:
-    assert "compiled rounds: 2 of the scenarios, one call in the driver" in dry_run(run)
+    assert "compiled rounds: 2 of the scenarios, calls in the driver" in dry_run(run)
     assert "compiled rounds of ledgers: 1 of the scenarios, calls in the driver" in dry_run(run)
 
 
@@ -88,14 +88,14 @@ def test_both_engines_give_one_set_of_tables_and_resume(
     whole = tables_of(tmp_path / "whole")
     assert {row["scenario_id"] for row in whole["outcomes"]} == {0, 1, 2}
 
-    monkeypatch.setattr(compiled_engine, "SMALL_WEIGHT", 0.0)
-    monkeypatch.setattr(weighed_engine, "SMALL_WEIGHT", 0.0)
+    monkeypatch.setattr(compiled_engine, "is_for_driver", lambda *_: False)
+    monkeypatch.setattr(weighed_engine, "is_for_driver", lambda *_: False)
     out = tmp_path / "new"
     with pytest.raises(Killed):
         run_emulation(run, str(out), spark, trace="log:1", progress=KilledInEngine(2))
     for name in ("compiled", "ledgers"):
         assert list(out.glob(f"_checkpoint/{name}/job-*/JOB.json"))
-    monkeypatch.setattr(compiled_engine.CompiledEngine, "_payloads", None)  # none is left to play
+    monkeypatch.setattr(compiled_engine.CompiledEngine, "_payload", None)  # none is left to play
     run_emulation(run, str(out), spark, trace="log:1", resume=True)
     new = tables_of(out)
     assert as_text(new) == as_text(whole)

@@ -219,7 +219,7 @@ def of_two(two: Run, spark: SparkSession, tmp_path_factory: pytest.TempPathFacto
 def jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every run is large; sources edited between two runs are no other version."""
     monkeypatch.setattr(running, "source_digest", lambda: "the same")
-    monkeypatch.setattr(compiled_engine, "SMALL_WEIGHT", 0.0)
+    monkeypatch.setattr(compiled_engine, "is_for_driver", lambda *_: False)
     monkeypatch.setattr(compiled_engine, "JOB_WEIGHT", 1e3)
 
 

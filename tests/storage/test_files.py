@@ -57,7 +57,7 @@ def test_a_run_writes_the_same_by_hadoop(spark: SparkSession, tmp_path: Path, mo
     tables = [emulate(spark, RUN, tmp_path / "arrow", trace="none")]
     monkeypatch.setattr("emulator.storage.hadoop_files.is_of_this_machine", lambda *_: False)
     tables.append(emulate(spark, RUN, tmp_path / "hadoop", trace="none"))
-    monkeypatch.setattr("emulator.engine.compiled_engine.SMALL_WEIGHT", 0.0)
+    monkeypatch.setattr("emulator.engine.compiled_engine.is_for_driver", lambda *_: False)
     tables.append(emulate(spark, RUN, tmp_path / "hadoop", trace="none"))
     first, *others = ({name: sorted(map(repr, rows)) for name, rows in seen.items() if name != "runs"} for seen in tables)
     assert others == [first, first]

@@ -99,7 +99,7 @@ def stepped(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_together_in_a_task(
     run: Run, spark: SparkSession, tmp_path: Path, in_driver: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiled_engine, "SMALL_WEIGHT", 0.0)
+    monkeypatch.setattr(compiled_engine, "is_for_driver", lambda *_: False)
     run_emulation(run, str(tmp_path), spark, trace=TRACED, state_at=STATE_AT)
     tables = tables_of(tmp_path)
     for name, rows in in_driver.items():

@@ -109,6 +109,7 @@ def _run(given: argparse.Namespace) -> dict[str, object]:
     from benchmarks.measuring.machine import jvm_pid
     from benchmarks.measuring.memory import peak_resident_mib
     from emulator import run as running
+    from emulator.engine.early_rounds import read_early
     from emulator.engine.interface import Size
     from emulator.scenario import load_run
     from emulator.session import get_session, stop_if_ours
@@ -116,6 +117,7 @@ def _run(given: argparse.Namespace) -> dict[str, object]:
     watch = Stopwatch()
     conf = {"spark.driver.memory": given.heap} if given.heap else {}
     loaded = watch.wrapped("inputs", load_run)(given.scenario)
+    read_early(loaded.scenarios)
     spark = watch.wrapped("session", get_session)(f"local[{given.cores}]", conf)
     if given.again:
         running.run_emulation(loaded, f"{given.out}-before", spark, mode=given.mode)

@@ -88,9 +88,12 @@ def run_command(
     if dry_run:
         print_lines(running.dry_run(run, trace, mode, rounds))
         return DONE
+    from emulator.engine.early_rounds import read_early
     from emulator.progress import Progress
 
     progress = Progress()
+    if engine != "relational":
+        read_early(run.scenarios)
     going_on = GoingOn() if engine == "relational" else going_on_of(progress)
     with sessions.session(master, conf, f"{PROGRAM} run {run.name}", going_on) as spark, progress:
         if engine == "relational":

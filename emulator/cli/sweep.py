@@ -80,11 +80,13 @@ def sweep_command(
     if dry_run:
         print_lines(running.dry_run(run))
         return DONE
+    from emulator.engine.early_rounds import read_early
     from emulator.outcomes.ask import Asker
     from emulator.outcomes.formats import write_answer
     from emulator.progress import Progress
 
     progress = Progress()
+    read_early(run.scenarios)
     with sessions.session(master, conf, f"{PROGRAM} sweep {run.name}", going_on_of(progress)) as spark:
         with progress:
             summary = running.run_emulation(run, str(out), spark, progress=progress, resume=resume)

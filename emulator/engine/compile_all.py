@@ -111,13 +111,13 @@ def compile_core() -> None:
 
 def compile_ledgers() -> None:
     """Of ledgers and of topics that are lists of them."""
-    scenarios = _scenarios(LEDGERS)
+    scenarios = scenarios_of(LEDGERS)
     LedgerEngine(scenarios, {s.scenario_id: np.zeros(2, bool) for s in scenarios}, True, 1, {}).warm_up(Progress(quiet=True))
 
 
 def compile_groups() -> None:
     """Of groups that commit by quorums."""
-    GroupEngine(_scenarios(GROUPS), True, {}).warm_up(Progress(quiet=True))
+    GroupEngine(scenarios_of(GROUPS), True, {}).warm_up(Progress(quiet=True))
 
 
 KINDS = {"tiered": compile_tiered, "core": compile_core, "ledgers": compile_ledgers, "groups": compile_groups}
@@ -125,10 +125,11 @@ KINDS = {"tiered": compile_tiered, "core": compile_core, "ledgers": compile_ledg
 
 
 def _compile_partitions(text: str) -> None:
-    warm_up(prepare(_scenarios(text), {}, True, 1), Progress(quiet=True))
+    warm_up(prepare(scenarios_of(text), {}, True, 1), Progress(quiet=True))
 
 
-def _scenarios(text: str) -> Sequence[Scenario]:
+def scenarios_of(text: str) -> Sequence[Scenario]:
+    """The scenarios of a file with this text."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scenario.toml"
         path.write_text(text, encoding="utf-8")

@@ -1,0 +1,40 @@
+"""Compiled rounds are read from their cache while Java starts, for which Python only waits: half a second of every run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from emulator.engine.compile_all import SCENARIO, TIERED, scenarios_of
+from emulator.inputs.arrays import prepare, read_block
+from emulator.inputs.storage_settings import is_ever_tiered
+from emulator.rounds.compiled import is_compiling
+from emulator.rounds.compiled_cache import is_cached
+from emulator.rounds.kafka.play_block import play
+from emulator.rounds.kafka.play_partitions import play_partitions, play_tiered_partitions
+from emulator.scenario import Scenario
+from emulator.scenario.configs_in_run import alterations_of
+from emulator.scenario.protocols import PARTITIONS, system_of
+
+
+def read_early(scenarios: Sequence[Scenario]) -> None:
+    """Begin to read what partitions of these scenarios are played by, if it is compiled; returns at once."""
+    own = [scenario for scenario in scenarios if system_of(scenario.protocol) == PARTITIONS]
+    has_tiers = any(map(_has_tiers, own))
+    if own and is_compiling() and is_cached(play_tiered_partitions if has_tiers else play_partitions):
+        threading.Thread(target=_read, args=(TIERED if has_tiers else SCENARIO,), daemon=True).start()
+
+
+def _has_tiers(scenario: Scenario) -> bool:
+    return bool(scenario.consumers) or any(
+        is_ever_tiered(scenario, topic.config, alterations_of(scenario, topic.name)) for topic in scenario.topics
+    )
+
+
+def _read(text: str) -> None:
+    with suppress(Exception):  # the run itself says what is wrong
+        block = read_block(prepare(scenarios_of(text), {}, True, 1).block(np.arange(1)))
+        play(block.state, block.inputs, block.traffic)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import cache, partial
 
 import numpy as np
 import pyarrow
@@ -22,7 +23,7 @@ from emulator.arrow.packs import PackedRows
 from emulator.engine.choice import NAMES, engines_of
 from emulator.engine.early_workers import is_surely_large, start_workers
 from emulator.engine.estimate import estimate_lines, joined, refuse_full_disk
-from emulator.engine.identity import FOLDER, fingerprint, source_digest
+from emulator.engine.identity import FOLDER, Identity, fingerprint, source_digest
 from emulator.engine.interface import Engine, Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.older_checkpoints import OlderCheckpoints
@@ -83,14 +84,9 @@ def run_emulation(
         if has_workers:
             start_workers(spark)
         traced = {s.scenario_id: traced_partitions(s, trace) for s in run.scenarios}
-        version = (source_digest(), pyspark.__version__)
-        same = {
-            "scenario": (run.scenarios, run.time_buckets), "mode": mode, "trace": trace, "version": version, "state-at": state_at
-        }  # fmt: skip
-        identity = {what: fingerprint(value) for what, value in same.items()}
-        engines = engines_of(run, traced, mode, identity, state_at)
+        engines = engines_of(run, traced, mode, state_at)
         refuse_full_disk(out, sum(e.size.rows for e in engines), sum(e.traced_rounds for e in engines))
-        resuming = _resuming(spark, out, engines, identity)
+        resuming = _resuming(spark, out, engines, cache(partial(_identity, run, mode, trace, state_at)))
         resuming.open(resume, progress.note)
         if not has_workers and not all(e.is_small(cores) for e in engines):
             start_workers(spark)
@@ -135,9 +131,17 @@ def _write(output: OutputDirectory, name: str, table: Rows | Deferred) -> None:
     output.write(name, rows_of_table(table))
 
 
-def _resuming(spark: SparkSession, out: str, engines: Sequence[Engine], identity: dict[str, str]) -> Resuming:
+def _identity(run: Run, mode: str, trace: str, state_at: Sequence[int]) -> dict[str, str]:
+    version = (source_digest(), pyspark.__version__)
+    same = {
+        "scenario": (run.scenarios, run.time_buckets), "mode": mode, "trace": trace, "version": version, "state-at": state_at
+    }  # fmt: skip
+    return {what: fingerprint(value) for what, value in same.items()}
+
+
+def _resuming(spark: SparkSession, out: str, engines: Sequence[Engine], identity: Identity) -> Resuming:
     """What the engines keep, each in a folder of its own, and what may be there beside it."""
-    own = [e.kept(spark, out, f"{FOLDER}/{e.name}") for e in engines]
+    own = [e.kept(spark, out, f"{FOLDER}/{e.name}", identity) for e in engines]
     others = [JobFiles(spark, out, identity, f"{FOLDER}/{name}") for name in NAMES if name not in [e.name for e in engines]]
     older = OlderCheckpoints(spark, out)
     return Resuming(out, own, [*others, older], older)
@@ -171,7 +175,7 @@ def _tables(spark: SparkSession, parts: Sequence[Tables]) -> tuple[Tables, Obser
 def dry_run(run: Run, trace: str = "none", mode: str | None = None, state_at: Sequence[int] = ()) -> list[str]:
     """What a run by a Spark of this machine would do, in lines: scenarios, partitions, rounds, rows, how they are played."""
     traced = {s.scenario_id: traced_partitions(s, trace) for s in run.scenarios}
-    engines = engines_of(run, traced, mode or run.mode, {}, sorted(set(state_at)))
+    engines = engines_of(run, traced, mode or run.mode, sorted(set(state_at)))
     size, cores = sum((e.size for e in engines), Size()), os.cpu_count() or 1
     names = [s.name for s in run.scenarios]
     return [

@@ -21,9 +21,7 @@ NAMES = (CompiledEngine.name, LedgerEngine.name, GroupEngine.name)
 """Of all engines, which keep what they have done in folders of these names."""
 
 
-def engines_of(
-    run: Run, traced: Mapping[int, np.ndarray], mode: str, identity: Mapping[str, str], state_at: Sequence[int] = ()
-) -> list[Engine]:
+def engines_of(run: Run, traced: Mapping[int, np.ndarray], mode: str, state_at: Sequence[int] = ()) -> list[Engine]:
     """The engines of a run: that of partitions first.
 
     `state_at`: ascending rounds at whose end every replica is told of. Raises InputError where those are wanted of ledgers or
@@ -37,13 +35,13 @@ def engines_of(
     engines: list[Engine] = []
     if partitions:
         bucket_rounds = bucket_length(max(scenario.rounds for scenario in partitions), run.time_buckets)
-        rest = (traced, mode == "leap", bucket_rounds, identity, state_at)
+        rest = (traced, mode == "leap", bucket_rounds, state_at)
         engines.append(SharedFetchers(partitions, lambda scenarios: CompiledEngine(scenarios, *rest)))
     if ledgers:
         bucket_rounds = bucket_length(max(scenario.rounds for scenario in ledgers), run.time_buckets)
-        engines.append(LedgerEngine(ledgers, traced, mode == "leap", bucket_rounds, identity))
+        engines.append(LedgerEngine(ledgers, traced, mode == "leap", bucket_rounds))
     if groups:
-        engines.append(GroupEngine(groups, mode == "leap", identity))
+        engines.append(GroupEngine(groups, mode == "leap"))
     return engines
 
 

@@ -112,12 +112,12 @@ def compile_core() -> None:
 def compile_ledgers() -> None:
     """Of ledgers and of topics that are lists of them."""
     scenarios = scenarios_of(LEDGERS)
-    LedgerEngine(scenarios, {s.scenario_id: np.zeros(2, bool) for s in scenarios}, True, 1, {}).warm_up(Progress(quiet=True))
+    LedgerEngine(scenarios, {s.scenario_id: np.zeros(2, bool) for s in scenarios}, True, 1).warm_up(Progress(quiet=True))
 
 
 def compile_groups() -> None:
     """Of groups that commit by quorums."""
-    GroupEngine(scenarios_of(GROUPS), True, {}).warm_up(Progress(quiet=True))
+    GroupEngine(scenarios_of(GROUPS), True).warm_up(Progress(quiet=True))
 
 
 KINDS = {"tiered": compile_tiered, "core": compile_core, "ledgers": compile_ledgers, "groups": compile_groups}

@@ -17,6 +17,7 @@ from emulator.engine.budgets.step_files import StepFiles
 from emulator.engine.budgets.through_spark import Steps
 from emulator.engine.estimate import Work
 from emulator.engine.fetch_use import short_fetchers
+from emulator.engine.identity import Identity
 from emulator.engine.in_driver import play_in_driver
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
@@ -63,8 +64,7 @@ class CompiledEngine:
     """Plays scenarios by compiled rounds.
 
     `traced`: by scenario_id flags of the traced partitions. `bucket_rounds`: rounds of a time bucket of broker_rounds.
-    `identity`: what must be the same to go on from what an earlier run kept. `state_at`: ascending rounds at whose end every
-    replica is told of.
+    `state_at`: ascending rounds at whose end every replica is told of.
     """
 
     name = "compiled"
@@ -75,14 +75,12 @@ class CompiledEngine:
         traced: Mapping[int, np.ndarray],
         leaps: bool,
         bucket_rounds: int,
-        identity: Mapping[str, str],
         state_at: Sequence[int] = (),
     ) -> None:
         self._scenarios = scenarios
         self._traced = traced
         self._leaps = leaps
         self._bucket_rounds = bucket_rounds
-        self._identity = identity
         self._state_at = tuple(state_at)
         self.short_fetchers: dict[int, int] = {}
         """When it has played: by scenario_id, how many fetchers may have had more to bring than they can (fetch_use.py)."""
@@ -129,9 +127,9 @@ class CompiledEngine:
             how = "one call in the driver" if self._plan(cores or 1, None).block_count == 1 else "calls in the driver"
         return [f"compiled rounds: {len(self._scenarios)} of the scenarios, {how}"]
 
-    def kept(self, spark: SparkSession, uri: str, folder: str) -> JobFiles:
-        """What it keeps in a folder under the output folder `uri`."""
-        self.keeps_in(JobFiles(spark, uri, self._identity, folder))
+    def kept(self, spark: SparkSession, uri: str, folder: str, identity: Identity) -> JobFiles:
+        """What it keeps in a folder under the output folder `uri`; `identity`: as of JobFiles."""
+        self.keeps_in(JobFiles(spark, uri, identity, folder))
         return self._files
 
     def keeps_in(self, files: JobFiles) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, partial
 
 import numpy as np
@@ -31,12 +31,12 @@ GROUPS_OF_A_BLOCK = 20_000
 
 
 class GroupEngine(WeighedEngine):
-    """Plays scenarios of groups by compiled rounds. `leaps`: quiet rounds are leapt over; `identity`: as of CompiledEngine."""
+    """Plays scenarios of groups by compiled rounds. `leaps`: quiet rounds are leapt over."""
 
     name, rounds_of, invariants = "groups", "quorums", OF_GROUPS
 
-    def __init__(self, scenarios: Sequence[Scenario], leaps: bool, identity: Mapping[str, str]) -> None:
-        super().__init__(scenarios, identity)
+    def __init__(self, scenarios: Sequence[Scenario], leaps: bool) -> None:
+        super().__init__(scenarios)
         self._leaps = leaps
 
     @cached_property

@@ -17,6 +17,9 @@ import pyarrow.compute as pc
 FOLDER = "_checkpoint"
 """Under the output folder: all that is kept to go on from."""
 
+Identity = Callable[[], Mapping[str, str]]
+"""Gives what must be the same to go on from what an earlier run kept, each as a fingerprint."""
+
 ALLOWED = "allowed: the checkpoint that a run of the same scenario left there; without --resume the run starts anew"
 """Ends every refusal to go on."""
 

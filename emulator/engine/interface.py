@@ -9,6 +9,7 @@ from typing import Protocol
 from pyspark.sql import SparkSession
 
 from emulator.engine.estimate import Work
+from emulator.engine.identity import Identity
 from emulator.outcomes.joined import Tables
 from emulator.progress import Progress
 
@@ -89,8 +90,8 @@ class Engine(Protocol):
     def work(self, cores: int | None) -> Work:
         """How much it has to do, as an estimate of time and room needs it; may take a while. `cores`: as of `is_small`."""
 
-    def kept(self, spark: SparkSession, uri: str, folder: str) -> Kept:
-        """What it keeps in a folder under the output folder `uri`."""
+    def kept(self, spark: SparkSession, uri: str, folder: str, identity: Identity) -> Kept:
+        """What it keeps in a folder under the output folder `uri`; `identity`: as of JobFiles."""
 
     def play(self, playing: Playing) -> Tables:
         """Play every scenario to its end; the tables of these scenarios, broker_rounds among them, not yet computed."""

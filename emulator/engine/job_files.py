@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from emulator.engine.blocks import Plan
 from emulator.engine.budgets.step_files import FIRST_STEP, STEPS
-from emulator.engine.identity import ALLOWED, differences, sealed, unsealed
+from emulator.engine.identity import ALLOWED, Identity, differences, sealed, unsealed
 from emulator.engine.rows import OF_PACKS
 from emulator.errors import InputError
 from emulator.spark.spark_errors import SPARK_ERRORS, SPARK_OR_FILE_ERRORS
@@ -30,13 +30,13 @@ _FORMAT = 3
 class JobFiles:
     """The files of one run's jobs in its output folder `uri`.
 
-    `identity`: what must be the same to go on (scenario, mode, trace, version), each as a fingerprint.
+    `identity`: gives what must be the same to go on (scenario, mode, trace, version), each as a fingerprint.
     """
 
-    def __init__(self, spark: SparkSession, uri: str, identity: Mapping[str, str], folder: str) -> None:
+    def __init__(self, spark: SparkSession, uri: str, identity: Identity, folder: str) -> None:
         self._spark = spark
         self.uri = uri
-        self._identity = dict(identity)
+        self._identity = identity
         self.folder = folder
         self._files = files_of(spark, uri)
 
@@ -56,7 +56,7 @@ class JobFiles:
         Raises InputError for one that is of another run, or not as it was written.
         """
         content = self._read(_PLAN)
-        if other := ["version"] if content["format"] != _FORMAT else differences(self._identity, content["identity"]):
+        if other := ["version"] if content["format"] != _FORMAT else differences(self._identity(), content["identity"]):
             raise InputError(f"{self.uri}: {self.folder}: the checkpoint is of another {' and '.join(other)}; {ALLOWED}")
         return Plan(tuple(content["bounds"]), tuple(content["jobs"]))
 
@@ -67,7 +67,7 @@ class JobFiles:
 
     def begin(self, plan: Plan, shared_fetchers: Sequence[int] = ()) -> None:
         """Note how the run is cut, and which of its scenarios share fetchers; nothing is there before."""
-        content = {"format": _FORMAT, "identity": self._identity, "bounds": plan.bounds, "jobs": plan.jobs}
+        content = {"format": _FORMAT, "identity": self._identity(), "bounds": plan.bounds, "jobs": plan.jobs}
         if shared_fetchers:
             content["shared_fetchers"] = list(shared_fetchers)
         self._files.write_text(f"{self.folder}/{_PLAN}", sealed(content))

@@ -57,7 +57,7 @@ LEDGERS_OF_A_BLOCK, TOPICS_OF_A_BLOCK = 10_000, 100
 class LedgerEngine(WeighedEngine):
     """Plays scenarios of ledgers by compiled rounds. A place is one of a ledger by itself, or, behind those, of a topic.
 
-    `traced`: by scenario_id flags of the traced ledgers, whose entries and rounds are tables. `bucket_rounds`, `identity`: as of
+    `traced`: by scenario_id flags of the traced ledgers, whose entries and rounds are tables. `bucket_rounds`: as of
     CompiledEngine.
     """
 
@@ -69,9 +69,8 @@ class LedgerEngine(WeighedEngine):
         traced: Mapping[int, np.ndarray],
         leaps: bool,
         bucket_rounds: int,
-        identity: Mapping[str, str],
     ) -> None:
-        super().__init__(scenarios, identity)
+        super().__init__(scenarios)
         self._traced, self._leaps, self._bucket_rounds = traced, leaps, bucket_rounds
 
     @cached_property

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from emulator.engine.compiled_engine import MOST_TOGETHER, CompiledEngine
 from emulator.engine.estimate import Work
+from emulator.engine.identity import Identity
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.errors import quoted
@@ -54,9 +55,9 @@ class SharedFetchers:
         """Scenarios whose partitions share fetchers, by scenario_id; known when they have been played."""
         return [scenario.scenario_id for scenario in self._scenarios if scenario.shares_fetchers]
 
-    def kept(self, spark: SparkSession, uri: str, folder: str) -> JobFiles:
-        """What it keeps in a folder under the output folder `uri`."""
-        self._files = self._engine.kept(spark, uri, folder)
+    def kept(self, spark: SparkSession, uri: str, folder: str, identity: Identity) -> JobFiles:
+        """What it keeps in a folder under the output folder `uri`; `identity`: as of JobFiles."""
+        self._files = self._engine.kept(spark, uri, folder, identity)
         return self._files
 
     def plan(self, cores: int | None) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from emulator.engine.blocks import Plan, is_for_driver
 from emulator.engine.estimate import Work
+from emulator.engine.identity import Identity
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.jobs import Advance
@@ -25,7 +26,7 @@ from emulator.session import local_cores
 
 
 class WeighedEngine(ABC):
-    """Plays scenarios by compiled rounds. `identity`: as of CompiledEngine."""
+    """Plays scenarios by compiled rounds."""
 
     name: ClassVar[str]
     """As of Engine: what its places are."""
@@ -36,8 +37,8 @@ class WeighedEngine(ABC):
     shared_fetchers: ClassVar[tuple[int, ...]] = ()
     """As of Engine: they have no fetchers."""
 
-    def __init__(self, scenarios: Sequence[Scenario], identity: Mapping[str, str]) -> None:
-        self._scenarios, self._identity = scenarios, identity
+    def __init__(self, scenarios: Sequence[Scenario]) -> None:
+        self._scenarios = scenarios
 
     @property
     @abstractmethod
@@ -83,9 +84,9 @@ class WeighedEngine(ABC):
         how = "calls in the driver" if self.is_small(cores) else f"Spark jobs over blocks of {self.name}"
         return [f"compiled rounds of {self.rounds_of}: {len(self._scenarios)} of the scenarios, {how}"]
 
-    def kept(self, spark: SparkSession, uri: str, folder: str) -> JobFiles:
-        """What it keeps in a folder under the output folder `uri`."""
-        self._files = JobFiles(spark, uri, self._identity, folder)
+    def kept(self, spark: SparkSession, uri: str, folder: str, identity: Identity) -> JobFiles:
+        """What it keeps in a folder under the output folder `uri`; `identity`: as of JobFiles."""
+        self._files = JobFiles(spark, uri, identity, folder)
         return self._files
 
     def play(self, playing: Playing) -> Tables:

@@ -72,7 +72,7 @@ def _play(scenario: Scenario, rows: LedgerRows | TopicRows) -> Mapping[str, pa.T
 
 def _with_all(scenario: Scenario, flags: Mapping[int, np.ndarray], topic: str, partition: int) -> Mapping[str, pa.Table]:
     """The same where ledgers share bookies' budgets: all of the scenario is played, what is told of others is left out."""
-    engine = LedgerEngine([scenario], flags, leaps=True, bucket_rounds=0, identity={})
+    engine = LedgerEngine([scenario], flags, leaps=True, bucket_rounds=0)
     is_own = (pc.field("topic") == topic) & (pc.field("partition") == partition)
     tables = engine.play_all()
     return {name: table.filter(is_own) if "partition" in table.column_names else table for name, table in tables.items()}

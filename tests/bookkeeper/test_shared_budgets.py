@@ -84,7 +84,7 @@ FIVE = "disk_bytes_per_second = 10_000"
 def tables_of(scenario: Scenario, leaps: bool = True) -> dict[str, list[dict[str, Any]]]:
     """The rows that a block tells, with every round's."""
     flags = {scenario.scenario_id: np.ones(sum(topic.partitions for topic in scenario.topics), bool)}
-    tables = LedgerEngine([scenario], flags, leaps, bucket_rounds=10, identity={}).play_all()
+    tables = LedgerEngine([scenario], flags, leaps, bucket_rounds=10).play_all()
     return {name: table.to_pylist() for name, table in tables.items() if name != "blocks"}
 
 

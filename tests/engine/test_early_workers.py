@@ -102,4 +102,4 @@ def test_what_is_surely_large_is_not_small(
     assert is_surely_large(run.scenarios, cores) is is_sure
     if is_sure:
         flags = {scenario.scenario_id: np.zeros(partitions, bool) for scenario in run.scenarios}
-        assert not CompiledEngine(run.scenarios, flags, True, 1, {}).is_small(cores)
+        assert not CompiledEngine(run.scenarios, flags, True, 1).is_small(cores)

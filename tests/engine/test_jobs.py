@@ -123,7 +123,7 @@ def three_jobs(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr(running, "source_digest", lambda: "the same")
     monkeypatch.setattr(compiled_engine, "is_for_driver", lambda *_: False)
     traced = {s.scenario_id: np.zeros(33, bool) for s in run.scenarios}
-    whole = compiled_engine.CompiledEngine(run.scenarios, traced, True, 25, {}, STATE_AT)._weights.sum()
+    whole = compiled_engine.CompiledEngine(run.scenarios, traced, True, 25, STATE_AT)._weights.sum()
     monkeypatch.setattr(compiled_engine, "JOB_WEIGHT", whole / 6)
 
 

@@ -107,7 +107,7 @@ def three_jobs(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr(running, "source_digest", lambda: "the same")
     monkeypatch.setattr(weighed_engine, "is_for_driver", lambda *_: False)
     traced = {s.scenario_id: running.traced_partitions(s, TRACED) for s in run.scenarios}
-    whole = ledger_engine.LedgerEngine(run.scenarios, traced, True, 25, {})._weights.sum()
+    whole = ledger_engine.LedgerEngine(run.scenarios, traced, True, 25)._weights.sum()
     monkeypatch.setattr(ledger_engine, "JOB_WEIGHT", whole / 6)
 
 
@@ -159,7 +159,7 @@ def test_a_list_of_too_many_ledgers_in_jobs(spark: SparkSession, tmp_path: Path,
 def test_blocks_are_of_ledgers_or_of_topics(run: Run) -> None:
     """What weighs more takes fewer to a block; no block has both."""
     flags = {s.scenario_id: np.zeros(33, bool) for s in run.scenarios}
-    engine = ledger_engine.LedgerEngine(run.scenarios, flags, True, 25, {})
+    engine = ledger_engine.LedgerEngine(run.scenarios, flags, True, 25)
     ledgers = 2 * (21 + 7)
     assert len(engine._weights) == 2 * 33
     assert ledgers in engine._plan(1, None).bounds

@@ -156,7 +156,7 @@ def test_damaged_steps_are_refused(run: Run, spark: SparkSession, tmp_path: Path
 def test_blocks_of_scenarios_that_share(run: Run) -> None:
     """A scenario whose partitions share budgets is a block by itself, or several in no job."""
     flags = {s.scenario_id: np.zeros(10, bool) for s in run.scenarios}
-    engine = compiled_engine.CompiledEngine(run.scenarios, flags, True, 25, {})
+    engine = compiled_engine.CompiledEngine(run.scenarios, flags, True, 25)
     shared, stepped = list(engine._shared.values()), [(20, 30)]
     plan = compiled_engine.plan_blocks(engine._weights, 2, 1e9, None, shared[:1], stepped)
     assert shared == [(10, 20), (20, 30)]

@@ -36,8 +36,9 @@ def tables_of(name: str, leaps: bool) -> dict[str, pa.Table]:
     run = load_run(str(SCENARIOS / f"{name}.toml"))
     traced = {s.scenario_id: sum(topic.partitions for topic in s.topics) for s in run.scenarios}
     flags = {number: np.full(count, BY_NAME[name].trace == "all") for number, count in traced.items()}
-    engine = LedgerEngine(run.scenarios, flags, leaps, 25, {})
-    return engine.play(SimpleNamespace(progress=Silent()))  # type: ignore[arg-type,return-value]
+    engine = LedgerEngine(run.scenarios, flags, leaps, 25)
+    spark = SimpleNamespace(conf={"spark.master": "local[2]"})
+    return engine.play(SimpleNamespace(progress=Silent(), spark=spark))  # type: ignore[arg-type,return-value]
 
 
 @pytest.mark.parametrize("leaps", [False, True])

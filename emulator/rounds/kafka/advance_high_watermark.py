@@ -46,8 +46,9 @@ def is_enough(part: Partition, settings: Settings, members: int) -> bool:
 def held_by(part: Partition, replicas: Rows[Replica], members: int) -> int:
     """The least of T's LEO and of what T knows that the members have."""
     least = replicas[part.client_leader].leo
+    others = members & part.assigned & ~(1 << part.client_leader)
     for slot in range(part.slots):
-        if slot != part.client_leader and has(members & part.assigned, slot):
+        if has(others, slot):
             remote = replicas[slot].remote_leo
             least = min(least, 0 if remote == UNKNOWN else remote)
     return least

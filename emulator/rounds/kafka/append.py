@@ -129,16 +129,3 @@ def delete_records(lists: Lists, inputs: Inputs, part: Partition, replica: Repli
     part.lead_deleted_to = max(part.lead_deleted_to, wanted)
     replica.compares = 1
     tell(lists, part, RECORDS_DELETED, replica.broker, part.client_epoch, UNKNOWN, wanted, -1)
-
-
-@compiled_into_callers
-def records_due(inputs: Inputs, part: Partition) -> int:
-    """Records that clients want to write in this round."""
-    return records_of(inputs, inputs.workload[part.workload])
-
-
-@compiled_into_callers
-def unconditional_due(inputs: Inputs, part: Partition) -> int:
-    """Of these, records with acks 0 or 1."""
-    chosen = inputs.workload[part.workload].pattern
-    return 0 if chosen == UNKNOWN else inputs.patterns[chosen].unconditional_records

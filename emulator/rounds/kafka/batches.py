@@ -120,6 +120,12 @@ def end_of_batch(runs: Rows[Run], inputs: Inputs, entries: List, at: int, leo: i
 
 
 @compiled_into_callers
+def bytes_allowed(max_bytes: int, allowance: int) -> int:
+    """How many bytes one response brings at most, but for a larger first batch; `allowance` as below."""
+    return max_bytes if allowance < 0 else min(max_bytes, allowance)
+
+
+@compiled_into_callers
 def chunk_end(
     runs: Rows[Run], inputs: Inputs, leader: Replica, at: int, offset: int, begin: int, max_bytes: int, allowance: int
 ) -> int:
@@ -128,7 +134,7 @@ def chunk_end(
     `at`: where the run stands that holds the offset; `begin`: bytes of the log below it; `allowance`: bytes that slow links and
     disks let through, below which not even one batch may come; -1: any.
     """
-    limit = max_bytes if allowance < 0 else min(max_bytes, allowance)
+    limit = bytes_allowed(max_bytes, allowance)
     if leader.log_bytes - begin <= limit:
         return leader.leo
     return end_within(runs, inputs, leader, at, offset, begin, limit, allowance)

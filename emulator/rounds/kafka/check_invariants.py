@@ -11,8 +11,7 @@ from emulator.rounds.kafka.advance_high_watermark import is_enough
 from emulator.rounds.kafka.compare_logs import compare_logs, first_offset_of_logs, judge_impaired
 from emulator.rounds.kafka.constants import DEAF, NO_EPOCH, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.epochs import latest_epoch
-from emulator.rounds.kafka.fence_and_elect import is_ready
-from emulator.rounds.kafka.input_records import Inputs
+from emulator.rounds.kafka.input_records import Inputs, Settings
 from emulator.rounds.kafka.invariants import (
     COMMITTED_ON_MIN_ISR,
     ELECTION_SAFETY,
@@ -41,11 +40,11 @@ INVARIANTS_OF_ROUNDS = len(EVERY_ROUND) + len(OF_TIERS)
 
 
 @compiled_into_callers
-def check_invariants(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
-    """Look at every replica, at the end of a round."""
+def check_invariants(
+    lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], settings: Settings, ready: bool
+) -> None:
+    """Look at every replica, at the end of a round. `ready`: of T; else nobody leads (M)."""
     superseded = part.superseded
-    ready = is_ready(part, replicas)  # else nobody leads (M)
-    of_partition = broken_of_partition(inputs, part)
     for slot in range(part.slots):
         replica = replicas[slot]
         if replica.compares:
@@ -54,19 +53,27 @@ def check_invariants(lists: Lists, inputs: Inputs, part: Partition, replicas: Ro
         misled_by = misled(lists, part, replicas, slot, superseded) if superseded else NOBODY
         broken = broken_of_replica(part, replicas, slot, ready, misled_by) | replica.tier_broken
         if slot == 0:
-            broken |= of_partition
+            broken |= broken_of_partition(inputs, part)
+            if part.missing.count:
+                broken |= follow_losses(lists, part, replicas)
         if slot == part.client_leader and ready:
-            broken |= broken_of_leader(inputs, part, replicas, superseded)
-        if slot == 0 and part.missing.count:
-            broken |= follow_losses(lists, part, replicas)
-        if broken & ~replica.broken:
-            for invariant in range(INVARIANTS_OF_ROUNDS):
-                misleader = misled_by if invariant == STRONG_ISR else NOBODY
-                if has(broken & ~replica.broken, invariant):
-                    write_down(lists, inputs, part, replicas, slot, invariant, misleader, False)
-                elif has(broken & ~replica.broken, invariant + SUSPECTED):
-                    write_down(lists, inputs, part, replicas, slot, invariant, misleader, True)
-        replica.broken = broken
+            broken |= broken_of_leader(part, replicas, settings, superseded)
+        if broken != replica.broken:
+            write_down_new(lists, inputs, part, replicas, slot, broken & ~replica.broken, misled_by)
+            replica.broken = broken
+
+
+@compiled
+def write_down_new(
+    lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int, broken: int, misled_by: int
+) -> None:
+    """Write down what a replica breaks that it did not break in the round before."""
+    for invariant in range(INVARIANTS_OF_ROUNDS):
+        misleader = misled_by if invariant == STRONG_ISR else NOBODY
+        if has(broken, invariant):
+            write_down(lists, inputs, part, replicas, slot, invariant, misleader, False)
+        elif has(broken, invariant + SUSPECTED):
+            write_down(lists, inputs, part, replicas, slot, invariant, misleader, True)
 
 
 @compiled
@@ -103,13 +110,13 @@ def broken_of_replica(part: Partition, replicas: Rows[Replica], slot: int, ready
     broken = 0
     follows = part.client_leader != NOBODY and slot != part.client_leader
     agreed = agreed_to(replica)
-    if follows and not replica.impaired:  # (A)
+    if follows and agreed < true_high_watermark(part, replicas) and not replica.impaired:  # (A)
         lacks = agreed < part.leader_hw
         if ready and lacks and has(part.isr, slot) and not part.isr_is_forced:  # (C)
             broken |= 1 << STRONG_ISR
         if ready and lacks and has(part.known_isr & part.assigned, slot):
             broken |= 1 << WEAK_ISR
-        if has(part.isr | part.elr, slot) and not part.isr_is_forced and agreed < true_high_watermark(part, replicas):  # (C)
+        if has(part.isr | part.elr, slot) and not part.isr_is_forced:  # (C)
             broken |= 1 << LEADER_CANDIDATE_COMPLETENESS
     if misled_by != NOBODY and has(part.isr, slot) and not replica.impaired:
         broken |= 1 << STRONG_ISR
@@ -125,9 +132,8 @@ def broken_of_replica(part: Partition, replicas: Rows[Replica], slot: int, ready
 @compiled_into_callers
 def true_high_watermark(part: Partition, replicas: Rows[Replica]) -> int:
     """A new leader's high watermark may be below what was committed before it; of that counts what the leader has (E)."""
-    start = max(part.epoch_start, 0)
-    if part.committed_before <= min(start, replicas[part.client_leader].leo):
-        return max(part.leader_hw, part.committed_before)
+    if part.leader_hw < part.committed_before <= min(max(part.epoch_start, 0), replicas[part.client_leader].leo):
+        return part.committed_before
     return part.leader_hw
 
 
@@ -147,20 +153,19 @@ def broken_of_partition(inputs: Inputs, part: Partition) -> int:
 
 
 @compiled_into_callers
-def broken_of_leader(inputs: Inputs, part: Partition, replicas: Rows[Replica], superseded: int) -> int:
+def broken_of_leader(part: Partition, replicas: Rows[Replica], settings: Settings, superseded: int) -> int:
     """The mask of invariants that a T that is ready breaks."""
     broken = 0
-    settings = inputs.settings[part.settings]
     if superseded:
         for slot in range(part.slots):
             if slot != part.client_leader and has(superseded, slot) and replicas[slot].leading_epoch == part.client_epoch:
                 broken |= 1 << ELECTION_SAFETY
     # A shrink of this round counts once it is confirmed (K).
-    rises_alone = not is_enough(part, settings, part.size_joined) or part.leader_hw > part.hw_limit
-    if part.leader_hw > part.hw_before and not is_enough(part, settings, part.size_shrunk) and rises_alone:
+    too_few = part.leader_hw > part.hw_before and not is_enough(part, settings, part.size_shrunk)
+    if too_few and (part.leader_hw > part.hw_limit or not is_enough(part, settings, part.size_joined)):
         broken |= 1 << COMMITTED_ON_MIN_ISR
     beyond = (part.isr | part.elr) & ~(part.known_isr | part.pending_joins)  # (L)
-    if part.leader == part.client_leader and is_enough(part, settings, size(part.known_isr)) and beyond:
+    if beyond and part.leader == part.client_leader and is_enough(part, settings, size(part.known_isr)):
         broken |= 1 << REPLICATION_QUORUM_SUPERSET
     return broken
 

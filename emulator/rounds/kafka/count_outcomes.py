@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.advance_high_watermark import is_enough
-from emulator.rounds.kafka.append import records_due, unconditional_due
 from emulator.rounds.kafka.constants import CLIENTS_CUT, ISR_EXPAND, ISR_SHRINK, LOG_DAMAGED, NOBODY, UNKNOWN
-from emulator.rounds.kafka.fence_and_elect import is_ready
 from emulator.rounds.kafka.input_records import Inputs, Settings
+from emulator.rounds.kafka.produce_within import records_of, unconditional_of
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.tell import note_refusals, tell
@@ -17,10 +16,9 @@ from emulator.rounds.slots import has, size
 
 @compiled_into_callers
 def count_outcomes(
-    lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], settings: Settings, refused: int
+    lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], settings: Settings, ready: bool, refused: int
 ) -> None:
-    """Step 10."""
-    ready = is_ready(part, replicas)
+    """Step 10. `ready`: of T."""
     serves = False
     rose = False
     if ready:
@@ -31,10 +29,11 @@ def count_outcomes(
     part.leaderless_rounds += not serves
     part.under_min_isr_rounds += not is_enough(part, settings, in_sync)
     part.under_replicated_rounds += in_sync < size(part.assigned)
-    waits = part.unacked > 0 or records_due(inputs, part) > part.accepted
+    workload = inputs.workload[part.workload]
+    waits = part.unacked > 0 or records_of(inputs, workload) > part.accepted
     part.unwritable_rounds += waits and not (rose or part.acked_on_append > 0)
     part.unacked = 0
-    if part.client_leader != NOBODY and unconditional_due(inputs, part) == 0:
+    if part.client_leader != NOBODY and unconditional_of(inputs, workload) == 0:
         last = replicas[part.client_leader]
         part.unacked = max(last.leo - last.hw, 0)  # who was elected untold may have fetched in step 7, from a rack-mate
     part.unacked_rounds += part.unacked

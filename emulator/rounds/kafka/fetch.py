@@ -67,14 +67,15 @@ def fetch(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]
         is_t = follower.believed_leader == part.client_leader and leader.leading_epoch == part.client_epoch
         follower.answer_is_t = 1 if is_t else 0
         if rules.epochs_in_fetch:
-            answer(lists, follower, leader, is_t and follower.in_line != 0 and rules.check_every_fetch == 0)
-            if follower.answer == DATA and follower.leo < leader.local_start:
+            said = answer(lists, follower, leader, is_t and follower.in_line != 0 and rules.check_every_fetch == 0)
+            if said == DATA and follower.leo < leader.local_start:
                 # OFFSET_MOVED_TO_TIERED_STORAGE; with remote storage turned off OFFSET_OUT_OF_RANGE
-                follower.answer = MOVED if inputs.settings[part.settings].tiered else GONE
+                said = MOVED if inputs.settings[part.settings].tiered else GONE
         elif follower.truncating:
-            follower.answer = EPOCH_END
+            said = EPOCH_END
         else:
-            answer_without_epochs(lists, inputs, follower, leader)
+            said = answer_without_epochs(lists, inputs, follower, leader)
+        follower.answer = said
         if is_t and (follower.answer == DATA or follower.answer == OUT_OF_ORDER):
             part.noted |= 1 << slot
             note(part, follower, leader)
@@ -84,50 +85,45 @@ def fetch(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]
 def sends(part: Partition, replicas: Rows[Replica], slot: int) -> bool:
     """Whether a follower's request gets to somebody."""
     follower = replicas[slot]
-    believed = follower.believed_leader
-    if follower.builds or follower.status & NOT_RUNNING or slot == part.leader or believed in (NOBODY, slot):
+    if slot == part.leader or follower.builds or follower.status & NOT_RUNNING or not has(part.assigned, slot):
         return False
-    return has(part.assigned, slot) and message_passes(follower, replicas[believed], believed)
+    believed = follower.believed_leader
+    return believed != NOBODY and slot != believed and message_passes(follower, replicas[believed], believed)
 
 
 @compiled_into_callers
-def answer(lists: Lists, follower: Replica, leader: Replica, is_in_line: bool) -> None:
+def answer(lists: Lists, follower: Replica, leader: Replica, is_in_line: bool) -> int:
     """What a leader says to a fetch in its epoch; a log that diverges is told where the epoch ends (KIP-595).
 
     `is_in_line`: divergence is not looked for.
     """
     if follower.leo < leader.log_start:
-        follower.answer = BELOW_LOG_START
-        return
+        return BELOW_LOG_START
     if is_in_line:
-        follower.answer = DATA
-        return
+        return DATA
     last_epoch = latest_epoch(lists.epochs, follower)
     if last_epoch == NO_EPOCH:
-        follower.answer = ABOVE_LEO if follower.leo > leader.leo else DATA
-        return
+        return ABOVE_LEO if follower.leo > leader.leo else DATA
     epoch, end = end_of_epoch(lists.epochs, leader, leader.epochs.count, leader.leo, last_epoch)
     if epoch == NO_EPOCH:
-        follower.answer = ABOVE_LEO if follower.leo > leader.leo else NO_END
-    elif epoch < last_epoch or end < follower.leo:
-        follower.answer = DIVERGING
-        follower.answer_epoch = epoch
-        follower.answer_end = end
-    else:
-        follower.answer = DATA
+        return ABOVE_LEO if follower.leo > leader.leo else NO_END
+    if epoch == last_epoch and follower.leo <= end:
+        return DATA
+    follower.answer_epoch = epoch
+    follower.answer_end = end
+    return DIVERGING
 
 
 @compiled
-def answer_without_epochs(lists: Lists, inputs: Inputs, follower: Replica, leader: Replica) -> None:
+def answer_without_epochs(lists: Lists, inputs: Inputs, follower: Replica, leader: Replica) -> int:
     """Before KIP-320 a leader knows of offsets only; batches that begin below the follower's log end it can't append."""
     if follower.leo < leader.log_start:
-        follower.answer = BELOW_LOG_START
-    elif follower.leo > leader.leo:
-        follower.answer = ABOVE_LEO
-    elif follower.leo > leader.log_start and start_of_batch(lists.runs, inputs, leader, follower.leo) < follower.leo:
-        follower.answer = OUT_OF_ORDER
-    else:
-        follower.answer = DATA
+        return BELOW_LOG_START
+    if follower.leo > leader.leo:
+        return ABOVE_LEO
+    if follower.leo > leader.log_start and start_of_batch(lists.runs, inputs, leader, follower.leo) < follower.leo:
+        return OUT_OF_ORDER
+    return DATA
 
 
 @compiled

@@ -77,10 +77,13 @@ def confirm(part: Partition, settings: Settings, has_elr: int, isr_joined: int, 
 @compiled_into_callers
 def joiners_of(part: Partition, replicas: Rows[Replica], rules: Rules, members: int) -> int:
     """Who was noted in this round, is no member, and has reached T's high watermark and the start of its epoch."""
+    others = part.noted & part.unfenced & part.assigned & ~members
+    if others == 0:
+        return 0
     joiners = 0
     leader = replicas[part.client_leader]
     for slot in range(part.slots):
-        if not has(part.noted & part.unfenced & part.assigned & ~members, slot):
+        if not has(others, slot):
             continue
         if rules.join_at_high_watermark and replicas[slot].leo < leader.hw_at_start:
             continue

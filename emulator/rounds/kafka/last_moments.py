@@ -96,10 +96,8 @@ def is_level(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Repli
     if not (message_passes(follower, leader, part.client_leader) and message_passes(leader, follower, slot)):
         return False
     if rules.epochs_in_fetch:
-        answer(lists, follower, leader, follower.in_line != 0 and rules.check_every_fetch == 0)
-    else:
-        answer_without_epochs(lists, inputs, follower, leader)
-    return follower.answer == DATA
+        return answer(lists, follower, leader, follower.in_line != 0 and rules.check_every_fetch == 0) == DATA
+    return answer_without_epochs(lists, inputs, follower, leader) == DATA
 
 
 @compiled

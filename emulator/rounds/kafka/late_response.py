@@ -37,13 +37,9 @@ def keep_response(
         return
     if not message_passes(follower, leader, believed) or not message_passes(leader, follower, slot):
         return
-    kept = follower.answer
-    answer(lists, follower, leader, False)
-    is_data = follower.answer == DATA
-    follower.answer = kept
-    limit = fetch_limit(inputs.settings[part.settings], follower)
-    if not is_data or follower.leo >= leader.leo:
+    if answer(lists, follower, leader, False) != DATA or follower.leo >= leader.leo:
         return
+    limit = fetch_limit(inputs.settings[part.settings], follower)
     at = run_with(lists.runs, leader.runs, follower.leo)
     begin = bytes_below(inputs, lists.runs[at], follower.leo)
     end = chunk_end(lists.runs, inputs, leader, at, follower.leo, begin, limit, UNKNOWN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.rounds.compiled import compiled_into_callers
 from emulator.rounds.kafka.constants import BEFORE_THE_RUN, DEAF, NO_EPOCH, NOBODY, NOT_RUNNING
 from emulator.rounds.kafka.epochs import assign_epoch
-from emulator.rounds.kafka.fence_and_elect import is_ready, take_lead
+from emulator.rounds.kafka.fence_and_elect import take_lead
 from emulator.rounds.kafka.follow import begin_to_follow
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
 from emulator.rounds.kafka.late_response import keep_response
@@ -19,12 +19,12 @@ from emulator.rounds.slots import has
 
 
 @compiled_into_callers
-def learn(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules) -> None:
+def learn(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules, ready: bool) -> None:
     """Step 8: whoever is not deaf believes the controller; who leads by that is ready, the others follow.
 
-    What T committed up to now stays committed if it steps down.
+    What T committed up to now stays committed if it steps down; `ready`: of T, in this round.
     """
-    if is_ready(part, replicas):
+    if ready:
         part.lead_hw = replicas[part.client_leader].hw
     if not rules.response_in_leader_epoch:
         for slot in range(part.slots):

@@ -12,7 +12,7 @@ from emulator.rounds.kafka.delete_topic import delete_topic, is_deleted_now
 from emulator.rounds.kafka.eligible_leaders import ask_for_recovery
 from emulator.rounds.kafka.fence_and_elect import fence_and_elect, is_ready, know_isr
 from emulator.rounds.kafka.fetch import answer_questions, fetch
-from emulator.rounds.kafka.input_records import Inputs, Settings
+from emulator.rounds.kafka.input_records import Inputs, ScenarioRow, Settings
 from emulator.rounds.kafka.join_and_shrink import join_and_shrink
 from emulator.rounds.kafka.last_moments import last_moments, slots_in_touch, slots_that_run
 from emulator.rounds.kafka.learn import checkpoint_and_flush, learn
@@ -32,6 +32,7 @@ from emulator.rounds.kafka.tier.run_tier_tasks import pin_transactions, run_tier
 from emulator.rounds.kafka.traffic import end_bucket
 from emulator.rounds.leaps import is_due
 from emulator.rounds.records import Rows
+from emulator.rounds.slots import slot_at
 
 
 @merged_into_caller
@@ -74,7 +75,7 @@ def play_round(
             remove_remote(lists, tiers, inputs, part)
         if readers is not None:
             stop_readers(lists, readers, inputs, part, replicas)
-        end_round(lists, tiers, readers, inputs, part, replicas)
+        end_round(lists, tiers, readers, inputs, part, replicas, scenario)
         return
     note_high_watermarks(part, replicas)
     if rules.asks:
@@ -97,10 +98,10 @@ def play_round(
         join_and_shrink(part, replicas, scenario, settings, rules)
     if part.client_leader != NOBODY:
         part.leader_hw = replicas[part.client_leader].hw
-    respond(lists, inputs, part, replicas, rules)  # 7. response
+    respond(lists, inputs, part, replicas, scenario, settings, rules)  # 7. response
     if tiers is not None:
         build_aux_states(lists, tiers, inputs, part, replicas, rules)
-    learn(lists, inputs, part, replicas, rules)  # 8. learn
+    learn(lists, inputs, part, replicas, rules, ready)  # 8. learn
     if tiers is not None:  # 9. tier tasks
         run_tier_tasks(lists, tiers, inputs, part, replicas, rules)
     delete_segments(lists, inputs, part, replicas, settings, rules)  # 9. local retention, then
@@ -109,8 +110,9 @@ def play_round(
         if part.tiered:
             check_tiers(lists, tiers, inputs, part, replicas, rules)
     checkpoint_and_flush(part, replicas, settings)  # checkpoint and flush
-    check_invariants(lists, inputs, part, replicas)
-    count_outcomes(lists, inputs, part, replicas, settings, refused)  # 10. outcomes
+    ready = is_ready(part, replicas)  # by what was learned
+    check_invariants(lists, inputs, part, replicas, settings, ready)
+    count_outcomes(lists, inputs, part, replicas, settings, ready, refused)  # 10. outcomes
     if changed:
         tell_of_damage(lists, part, replicas)
     if part.traced:
@@ -119,7 +121,7 @@ def play_round(
         remove_remote(lists, tiers, inputs, part)
     if tiers is not None and readers is not None:  # 11. readers
         serve_readers(lists, tiers, readers, inputs, part, replicas, rules)
-    end_round(lists, tiers, readers, inputs, part, replicas)
+    end_round(lists, tiers, readers, inputs, part, replicas, scenario)
 
 
 @compiled_into_callers
@@ -130,9 +132,9 @@ def end_round(
     inputs: Inputs,
     part: Partition,
     replicas: Rows[Replica],
+    scenario: ScenarioRow,
 ) -> None:
     """The round is over, and with it perhaps a time bucket."""
-    scenario = inputs.scenarios[part.scenario]
     if (part.now + 1) % scenario.bucket_rounds == 0 or part.now + 1 == scenario.rounds:
         end_bucket(lists, tiers, readers, inputs, part, replicas)
     part.now += 1
@@ -162,4 +164,5 @@ def may_elect(part: Partition, settings: Settings) -> bool:
     """Whether the controller may have something to decide in a round in which no input changes."""
     if part.leader == NOBODY or part.target or part.commands_now:
         return True
-    return settings.rebalance_ms > 0 and is_due(part.now, settings.round_ms, settings.rebalance_ms)
+    may_rebalance = settings.rebalance_ms > 0 and part.leader != slot_at(part.order, 0)
+    return may_rebalance and is_due(part.now, settings.round_ms, settings.rebalance_ms)

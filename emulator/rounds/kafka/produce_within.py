@@ -64,6 +64,12 @@ def records_of(inputs: Inputs, workload: WorkloadSpan) -> int:
     return workload.too_large + (0 if workload.pattern == UNKNOWN else inputs.patterns[workload.pattern].records)
 
 
+@compiled_into_callers
+def unconditional_of(inputs: Inputs, workload: WorkloadSpan) -> int:
+    """Of these, records with acks 0 or 1."""
+    return 0 if workload.pattern == UNKNOWN else inputs.patterns[workload.pattern].unconditional_records
+
+
 @compiled
 def waiting_bytes(inputs: Inputs, part: Partition) -> int:
     """Bytes that wait at the end of the round."""

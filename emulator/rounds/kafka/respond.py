@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.rounds.compiled import compiled, compiled_into_callers
-from emulator.rounds.kafka.batches import bytes_at, bytes_below, chunk_end, end_of_run, run_with, start_of_batch
+from emulator.rounds.kafka.batches import bytes_allowed, bytes_at, bytes_below, chunk_end, end_of_run, run_with, start_of_batch
 from emulator.rounds.kafka.constants import (
     ASKED,
     BELOW_LOG_START,
@@ -28,7 +28,7 @@ from emulator.rounds.kafka.epochs import assign_epoch, own_end_of, place_of_epoc
 from emulator.rounds.kafka.fetch import message_passes
 from emulator.rounds.kafka.fetches_of_round import fetch_limit, fetch_us
 from emulator.rounds.kafka.follow import cut_and_tell
-from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
+from emulator.rounds.kafka.input_records import Inputs, Rules, ScenarioRow, Settings
 from emulator.rounds.kafka.late_response import take_late_response
 from emulator.rounds.kafka.log import begin_chunk, empty_log, end_chunk, extend_log, follow_high_watermark, raise_log_start
 from emulator.rounds.kafka.records import Partition, Replica
@@ -39,7 +39,15 @@ from emulator.rounds.slots import has
 
 
 @compiled_into_callers
-def respond(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules) -> None:
+def respond(
+    lists: Lists,
+    inputs: Inputs,
+    part: Partition,
+    replicas: Rows[Replica],
+    scenario: ScenarioRow,
+    settings: Settings,
+    rules: Rules,
+) -> None:
     """Step 7; followers in the order of their slots, which read logs that no response changes."""
     for slot in range(part.slots):
         follower = replicas[slot]
@@ -50,17 +58,18 @@ def respond(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replic
         leader = replicas[follower.answer_leader]
         if not message_passes(leader, follower, slot):
             continue
-        take_answer(lists, inputs, part, replicas, slot, rules)
+        if follower.answer == DATA:
+            take_data(lists, inputs, part, follower, leader, slot, scenario, settings)
+        else:
+            take_answer(lists, inputs, part, replicas, slot, rules)
 
 
-@compiled_into_callers
+@compiled
 def take_answer(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int, rules: Rules) -> None:
-    """Do what the answer asks for."""
+    """Do what an answer without data asks for."""
     follower = replicas[slot]
     leader = replicas[follower.answer_leader]
-    if follower.answer == DATA:
-        take_data(lists, inputs, part, follower, leader, slot)
-    elif follower.answer == MOVED or (follower.answer == BELOW_LOG_START and starts_at_upload(inputs, part, follower)):
+    if follower.answer == MOVED or (follower.answer == BELOW_LOG_START and starts_at_upload(inputs, part, follower)):
         follower.fetch_state = MOVED_AWAY  # it builds the state before it (tier/build_aux_state.py)
     elif follower.answer == BELOW_LOG_START:
         start_again(lists, inputs, part, follower, leader)
@@ -160,15 +169,66 @@ def rate_between(inputs: Inputs, leader: Replica, follower: Replica, slot: int) 
 
 
 @compiled_into_callers
-def take_data(lists: Lists, inputs: Inputs, part: Partition, follower: Replica, leader: Replica, slot: int) -> None:
+def take_data(
+    lists: Lists,
+    inputs: Inputs,
+    part: Partition,
+    follower: Replica,
+    leader: Replica,
+    slot: int,
+    scenario: ScenarioRow,
+    settings: Settings,
+) -> None:
     """Append what the round's fetches bring, then take the high watermark and log start."""
-    settings, scenario = inputs.settings[part.settings], inputs.scenarios[part.scenario]
     rate = rate_between(inputs, leader, follower, slot)
     allowance = UNKNOWN if rate == UNKNOWN else rate + follower.credit_bytes
+    has_data = waits = follower.leo < leader.leo
+    size_bytes = 0
+    if waits:
+        at = run_with(lists.runs, leader.runs, follower.leo)
+        begin_bytes = bytes_below(inputs, lists.runs[at], follower.leo)
+        limit = bytes_allowed(fetch_limit(settings, follower), allowance)
+        if leader.log_bytes - begin_bytes <= limit:  # who is caught up with one response asks once
+            size_bytes = append_chunk(lists, inputs, part, follower, leader, settings, at, begin_bytes, leader.leo)
+            waits = False
+        else:
+            fetches, size_bytes = take_chunks(lists, inputs, part, follower, leader, slot, scenario, settings, allowance)
+            has_data, waits = fetches > 0, follower.leo < leader.leo
+    follower.most_fetched_bytes = max(follower.most_fetched_bytes, size_bytes)
+    if scenario.shares:
+        note_what_is_needed(follower, rate, size_bytes, waits)
+    follower.credit_bytes = allowance - size_bytes if waits and allowance != UNKNOWN else 0
+    at_once = has_data or not follower.answer_is_t or never_waits(settings, follower)
+    follow_high_watermark(follower, leader.hw_at_start if at_once else part.leader_hw)
+    if follower.log_start < leader.log_start <= follower.hw:
+        raise_log_start(lists, follower, leader.log_start)
+    if not follower.answer_is_t or follower.unlike_from != UNKNOWN or follower.leo > leader.leo or follower.epochs_fall:
+        follower.compares = 1
+    follower.fetch_state = FETCHED if has_data else EMPTY
+
+
+@compiled_into_callers
+def never_waits(settings: Settings, follower: Replica) -> bool:
+    """Whether a fetch that finds no data is answered at once."""
+    return (settings.no_wait if follower.no_wait == UNKNOWN else follower.no_wait) != 0
+
+
+@compiled
+def take_chunks(
+    lists: Lists,
+    inputs: Inputs,
+    part: Partition,
+    follower: Replica,
+    leader: Replica,
+    slot: int,
+    scenario: ScenarioRow,
+    settings: Settings,
+    allowance: int,
+) -> tuple[int, int]:
+    """Append what the round's fetches bring a follower that lacks more than one of them does. Returns (how many did, bytes)."""
     limit = fetch_limit(settings, follower)
     fetches, size_bytes, spent_us = 0, 0, 0
-    waits = follower.leo < leader.leo
-    while waits:
+    while follower.leo < leader.leo:
         left = UNKNOWN if allowance == UNKNOWN else allowance - size_bytes
         at = run_with(lists.runs, leader.runs, follower.leo)
         begin_bytes = bytes_below(inputs, lists.runs[at], follower.leo)
@@ -185,20 +245,7 @@ def take_data(lists: Lists, inputs: Inputs, part: Partition, follower: Replica, 
                 break
         size_bytes += append_chunk(lists, inputs, part, follower, leader, settings, at, begin_bytes, end)
         fetches += 1
-        waits = end < leader.leo
-    has_data = fetches > 0
-    follower.most_fetched_bytes = max(follower.most_fetched_bytes, size_bytes)
-    if scenario.shares:
-        note_what_is_needed(follower, rate, size_bytes, waits)
-    follower.credit_bytes = allowance - size_bytes if allowance != UNKNOWN and waits else 0
-    no_wait = settings.no_wait if follower.no_wait == UNKNOWN else follower.no_wait
-    at_once = has_data or no_wait or not follower.answer_is_t
-    follow_high_watermark(follower, leader.hw_at_start if at_once else part.leader_hw)
-    if follower.log_start < leader.log_start <= follower.hw:
-        raise_log_start(lists, follower, leader.log_start)
-    if not follower.answer_is_t or follower.unlike_from != UNKNOWN or follower.leo > leader.leo or follower.epochs_fall:
-        follower.compares = 1
-    follower.fetch_state = FETCHED if has_data else EMPTY
+    return fetches, size_bytes
 
 
 @compiled_into_callers

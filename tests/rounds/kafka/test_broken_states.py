@@ -74,7 +74,7 @@ SPOILED: list[tuple[Callable[[Any, Any], None], str]] = [
 
 def broken(inputs: Any, part: Any, replicas: Any) -> set[str]:
     """The names of what the state breaks."""
-    found = broken_of_partition(inputs, part) | broken_of_leader(inputs, part, replicas, part.superseded)
+    found = broken_of_partition(inputs, part) | broken_of_leader(part, replicas, inputs.settings[part.settings], part.superseded)
     for slot in (LEADER, FIRST, SECOND):
         found |= broken_of_replica(part, replicas, slot, True, NOBODY)
     return {name for number, name in enumerate(NAMES) if found >> number & 1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -9,6 +10,7 @@ from contextlib import suppress
 import numpy as np
 
 from emulator.engine.compile_all import SCENARIO, TIERED, scenarios_of
+from emulator.engine.early_workers import is_surely_large
 from emulator.inputs.arrays import prepare, read_block
 from emulator.inputs.storage_settings import is_ever_tiered
 from emulator.rounds.compiled import is_compiling
@@ -21,8 +23,13 @@ from emulator.scenario.protocols import PARTITIONS, system_of
 
 
 def read_early(scenarios: Sequence[Scenario]) -> None:
-    """Begin to read what partitions of these scenarios are played by, if it is compiled; returns at once."""
+    """Begin to read what partitions of these scenarios are played by, if it is compiled; returns at once.
+
+    Nothing where Spark's workers surely play them: the driver would hold it beside them, 150 MB.
+    """
     own = [scenario for scenario in scenarios if system_of(scenario.protocol) == PARTITIONS]
+    if is_surely_large(own, os.cpu_count()):
+        return
     has_tiers = any(map(_has_tiers, own))
     if own and is_compiling() and is_cached(play_tiered_partitions if has_tiers else play_partitions):
         threading.Thread(target=_read, args=(TIERED if has_tiers else SCENARIO,), daemon=True).start()

@@ -19,13 +19,13 @@ from emulator.spark.spark_errors import SPARK_OR_FILE_ERRORS
 
 
 def is_surely_large(scenarios: Sequence[Scenario], cores: int | None) -> bool:
-    """Whether Spark jobs play a run, whatever happens in it: one replica's rows of each partition alone are too much otherwise.
+    """Whether Spark jobs play a run, whatever happens in it: its replicas' rows alone are too much otherwise.
 
     That is certain before inputs are prepared, which takes seconds of so many. `cores`: as of blocks.is_for_driver.
     """
     of_partitions = [scenario for scenario in scenarios if system_of(scenario.protocol) == PARTITIONS]
-    partitions = sum(topic.partitions for scenario in of_partitions for topic in scenario.topics)
-    return not is_for_driver(partitions * WEIGHT_OF_ROWS, cores)
+    replicas = sum(int((topic.assignment >= 0).sum()) for scenario in of_partitions for topic in scenario.topics)
+    return not is_for_driver(replicas * WEIGHT_OF_ROWS, cores)
 
 
 def start_workers(spark: SparkSession) -> None:

@@ -43,6 +43,15 @@ def test_what_is_read(text: str, read: list[str], is_cached: bool, tmp_path: Pat
     assert found == (read if is_cached else [])
 
 
+def test_nothing_is_read_for_what_workers_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[str] = []
+    monkeypatch.setattr(early_rounds, "_read", found.append)
+    monkeypatch.setattr(early_rounds, "is_surely_large", lambda *_: True)
+    (tmp_path / "s.toml").write_text(SCENARIO)
+    early_rounds.read_early(load_run(str(tmp_path / "s.toml")).scenarios)
+    assert not found
+
+
 def test_it_is_there_then() -> None:
     early_rounds._read(SCENARIO)
     assert len(getattr(play_partitions, "signatures", [0])) == 1

@@ -78,26 +78,27 @@ brokers = 3
 [[topics]]
 name = "t"
 partitions = PARTITIONS
-replication_factor = 1
+replication_factor = REPLICAS
 """
 
 
 @pytest.mark.parametrize(
-    ("protocol", "partitions", "cores", "is_sure"),
+    ("protocol", "partitions", "replicas", "cores", "is_sure"),
     [
-        ("kafka", 70_000, None, True),
-        ("kafka", 60_000, None, False),
-        ("kafka", 70_000, 2, False),
-        ("kafka", 1_100_000, 2, True),
-        ("bookkeeper", 70_000, None, False),
+        ("kafka", 70_000, 1, None, True),
+        ("kafka", 60_000, 1, None, False),
+        ("kafka", 70_000, 3, 2, False),
+        ("kafka", 350_000, 3, 2, True),
+        ("bookkeeper", 70_000, 1, None, False),
     ],
 )
 def test_what_is_surely_large_is_not_small(
-    tmp_path: Path, protocol: str, partitions: int, cores: int | None, is_sure: bool
+    tmp_path: Path, protocol: str, partitions: int, replicas: int, cores: int | None, is_sure: bool
 ) -> None:
-    """One replica each and one round: the least that so many partitions can be. Two cores: of the driver's machine."""
+    """One round: the least that so many partitions can be. Two cores: of the driver's machine."""
     text = LEAST.replace("PROTOCOL", protocol).replace("PARTITIONS", str(partitions))
-    (tmp_path / "least.toml").write_text(text if protocol == "kafka" else text.replace("replication_factor = 1\n", ""))
+    text = text.replace("replication_factor = REPLICAS\n", f"replication_factor = {replicas}\n" if protocol == "kafka" else "")
+    (tmp_path / "least.toml").write_text(text)
     run = load_run(str(tmp_path / "least.toml"))
     assert is_surely_large(run.scenarios, cores) is is_sure
     if is_sure:

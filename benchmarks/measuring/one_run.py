@@ -156,9 +156,9 @@ def _noting(target: str, note: Callable[[Any], None]) -> Any:
     return patch(target, noted)
 
 
-def _add_seconds(seen: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+def _add_seconds(seen: dict[str, Any], told: dict[str, Any]) -> None:
     """What the driver played by itself took."""
-    seen["round seconds"] += sum(sum(tables["blocks"].column("seconds").to_pylist()) for tables in parts)
+    seen["round seconds"] += sum(told["blocks"].column("seconds").to_pylist())
 
 
 def _reading_blocks(watch: Stopwatch, seen: dict[str, Any]) -> Any:

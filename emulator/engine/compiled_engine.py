@@ -27,7 +27,7 @@ from emulator.engine.play_blocks import Payload, Player, play_blocks, play_paylo
 from emulator.engine.rows import PARTITION_TABLES, STEP_TABLES, packed_rows_of, rows_of, table_of
 from emulator.engine.warm_up import warm_up
 from emulator.inputs.arrays import Prepared, prepare
-from emulator.outcomes.compiled import BLOCK_TABLES, broker_round_rows, bucket_edges
+from emulator.outcomes.compiled import broker_round_rows, bucket_edges
 from emulator.outcomes.compiled.consumers import CONSUMER_TABLES
 from emulator.outcomes.compiled.tables import TABLES
 from emulator.outcomes.compiled.trace import TRACE_TABLES
@@ -171,13 +171,10 @@ class CompiledEngine:
         return broker_round_rows(*identity, brokers.ids, brokers.spans, traffic, held_back)
 
     def _in_driver(self, plan: Plan, cores: int, progress: Progress) -> Played:
-        parts = play_in_driver(plan, self._payload, self._players, self._weights, cores, self._advance(progress))
-        tables = {name: pa.concat_tables([part[name] for part in parts]) for name in BLOCK_TABLES}
-        tables["event_counts"] = summed_count_rows(tables["event_counts"])
-        saturated = [part["saturated"] for part in parts if "saturated" in part]
-        traffic = tables.pop("traffic")
-        short = short_fetchers(pa.concat_tables([part["fetch_use"] for part in parts]), self._scenarios)
-        return tables, lambda: traffic, pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated]), short
+        told = play_in_driver(plan, self._payload, self._players, self._weights, cores, self._advance(progress))
+        tables = {name: told[name] for name in TABLES} | {"event_counts": summed_count_rows(told["event_counts"])}
+        saturated = told.get("saturated", SATURATED_SCHEMA.empty_table())
+        return tables, lambda: told["traffic"], saturated, short_fetchers(told["fetch_use"], self._scenarios)
 
     def _in_jobs(self, playing: Playing) -> Played:
         pa.default_memory_pool().release_unused()  # of reading the files of large scenarios

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import cached_property, partial
 
 import numpy as np
-import pyarrow as pa
 
 from emulator.engine.blocks import JOB_WEIGHT, Plan, plan_blocks
 from emulator.engine.in_driver import play_in_driver
@@ -62,9 +61,8 @@ class GroupEngine(WeighedEngine):
             compile_all(progress, [partial(compile_groups, block) for block in blocks])
 
     def _in_driver(self, plan: Plan, cores: int, advance: Advance) -> Tables:
-        parts = play_in_driver(plan, self._payload, [play_group_payload], self._weights, cores, advance)
-        tables = {name: pa.concat_tables([part[name] for part in parts]) for name in TABLES}
-        return {**tables, "broker_rounds": empty_table("broker_rounds")}
+        told = play_in_driver(plan, self._payload, [play_group_payload], self._weights, cores, advance)
+        return {**{name: told[name] for name in TABLES}, "broker_rounds": empty_table("broker_rounds")}
 
     def _in_jobs(self, playing: Playing, advance: Advance) -> Tables:
         names = list(GROUP_TABLES)

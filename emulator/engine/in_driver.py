@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.engine.blocks import Plan
-from emulator.engine.jobs import Advance
 from emulator.engine.play_blocks import Payload, Player
 
 
@@ -20,11 +19,11 @@ def play_in_driver(
     players: Sequence[Player],
     weights: np.ndarray,
     cores: int,
-    advance: Advance,
-) -> list[dict[str, pa.Table]]:
-    """Play all blocks of a plan; what each has told, in their order.
+    advance: Callable[[int, float], None] = lambda *_: None,
+) -> dict[str, pa.Table]:
+    """Play all blocks of a plan; what they told, by table, in their order. A table that only some blocks tell is of these.
 
-    `payload_of`: of the places [first, end); `weights`: by place, how much there is to do.
+    `payload_of`: of the places [first, end); `weights`: by place, how much there is to do; `advance`: as of jobs.Advance.
     """
     blocks = list(pairwise(plan.bounds))
 
@@ -37,4 +36,5 @@ def play_in_driver(
         for (_, end), part in zip(blocks, pool.map(played, blocks) if len(blocks) > 1 else map(played, blocks), strict=True):
             parts.append(part)
             advance(1, float(weights[:end].sum() / weights.sum()))
-    return parts
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {name: pa.concat_tables([part[name] for part in parts if name in part]) for name in names}

@@ -108,18 +108,15 @@ class LedgerEngine(WeighedEngine):
             compile_all(progress, [*of_ledgers, *of_topics])
 
     def _in_driver(self, plan: Plan, cores: int, advance: Advance) -> Tables:
-        parts = play_in_driver(plan, self._payload, PLAYERS, self._weights, cores, advance)
-        tables = {name: pa.concat_tables([part[name] for part in parts]) for name in LEDGER_TABLES}
+        tables = play_in_driver(plan, self._payload, PLAYERS, self._weights, cores, advance)
         traffic, saturated = tables.pop("ledger_traffic"), tables.pop("saturated")
         columns = [tables["topics"].column(name).to_pylist() for name in LEDGERS_CREATED]
         self._check_counts(zip(*columns, strict=True))
         return {**tables, "broker_rounds": self._broker_rounds(traffic, saturated)}
 
     def play_all(self) -> dict[str, pa.Table]:
-        """Play everything in this thread; the rows of rows.LEDGER_TABLES."""
-        payloads = [self._payload(*places) for places in self._stretches]
-        parts = [PLAYERS[player](0, payload) for payload, player in payloads]
-        return {name: pa.concat_tables([part[name] for part in parts]) for name in LEDGER_TABLES}
+        """Play everything in this process; the rows of rows.LEDGER_TABLES."""
+        return play_in_driver(self._plan(1, None), self._payload, PLAYERS, self._weights, cores=1)
 
     def _in_jobs(self, playing: Playing, advance: Advance) -> Tables:
         names = list(LEDGER_TABLES)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tomli
 
 from datasets.placement_trials import placement_trials_toml
 from emulator.faults.generators import generate
@@ -17,11 +17,6 @@ from emulator.graphs.copysets import copysets, loss_probability
 from emulator.placement.assignments import Assignment
 from emulator.placement.copysets import permuted_copysets, place_at_random, place_on_copysets, tiered_copysets
 from emulator.scenario import Scenario, load_run
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 EXAMPLE = Path(__file__).parents[1] / "datasets" / "examples" / "placements.toml"
 SIX = {1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}
@@ -164,7 +159,7 @@ def test_a_variant_with_another_placement_has_no_scatter_width(tmp_path: Path) -
 
 def test_trials_meet_the_same_failures(tmp_path: Path) -> None:
     text = placement_trials_toml(60, 9, 3, [2, 4], 3, ["random", "copyset:2", "rack-aware"])
-    assert len(tomllib.loads(text)["variants"]) == 3 * 2 * 3 - 1
+    assert len(tomli.loads(text)["variants"]) == 3 * 2 * 3 - 1
     (tmp_path / "t.toml").write_text(text)
     failed: dict[tuple[int, int], set[frozenset[int]]] = {}
     for index, of in enumerate(load_run(str(tmp_path / "t.toml")).scenarios):

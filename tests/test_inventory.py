@@ -10,20 +10,15 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
+import tomli
 
 from tests.golden.cases import BY_NAME
 from tests.golden.shown import shown
 from tests.inventory_names import names
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = "tests/golden/test_golden.py::test_tables_are_golden"
@@ -33,7 +28,7 @@ Inventory = dict[str, dict[str, str]]
 
 @cache
 def inventory() -> Inventory:
-    found: Inventory = tomllib.loads((ROOT / "tests" / "inventory.toml").read_text("utf-8"))
+    found: Inventory = tomli.loads((ROOT / "tests" / "inventory.toml").read_text("utf-8"))
     return found
 
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from typing import Any
+
+import tomli
 
 from emulator.errors import InputError
 from emulator.scenario.table_files import WHOLE_FILE, read_bytes
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 MAX_FILE_BYTES = 64 * 2**20
 MAX_KEY_PARTS = 100
@@ -43,7 +39,7 @@ def parse_toml(path: str, text: str, allowed: str = SCENARIO_ALLOWED) -> dict[st
     """Returns the tables of a TOML file's text; `path` is for messages. Raises InputError when it is not TOML."""
     _refuse_endless_keys(path, text)
     try:
-        return tomllib.loads(text)
+        return tomli.loads(text)
     except RecursionError:
         raise InputError.at(path, WHOLE_FILE, "is nested too deeply", allowed) from None
     except ValueError as error:

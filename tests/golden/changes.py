@@ -15,16 +15,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
-from tests.golden.tables import Table
+import tomli
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tests.golden.tables import Table
 
 FILE = Path(__file__).with_name("changed_cells.toml")
 ROW = EVERY = "*"
@@ -35,7 +31,7 @@ Change = dict[str, Any]
 
 def read_changes(path: Path = FILE) -> list[Change]:
     """All of them, each checked to say what it has to."""
-    changes: list[Change] = tomllib.loads(path.read_text()).get("changed", [])
+    changes: list[Change] = tomli.loads(path.read_text()).get("changed", [])
     for change in changes:
         missing = {"scenario", "table", "column", "source"} - change.keys()
         if missing or change.keys() - KEYS or not change["source"].strip():
@@ -45,7 +41,7 @@ def read_changes(path: Path = FILE) -> list[Change]:
 
 def read_reasons(path: Path = FILE) -> dict[str, str]:
     """The reasons of changed/*.jsonl (differ.py), by name: what is so, and who says it."""
-    reasons: dict[str, str] = tomllib.loads(path.read_text()).get("reasons", {})
+    reasons: dict[str, str] = tomli.loads(path.read_text()).get("reasons", {})
     return reasons
 
 

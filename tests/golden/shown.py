@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
+import tomli
+
 from tests.golden.cases import SCENARIOS
 from tests.golden.take import TABLES
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 NOTHING = (None, 0, 0.0, False, "", [], {})
 """Cells that show nothing."""
@@ -24,7 +20,7 @@ NOTHING = (None, 0, 0.0, False, "", [], {})
 @cache
 def shown(case: str) -> dict[str, set[str]]:
     """Names by category of the inventory."""
-    given = tomllib.loads((SCENARIOS / f"{case}.toml").read_text("utf-8"))
+    given = tomli.loads((SCENARIOS / f"{case}.toml").read_text("utf-8"))
     wholes = [given, *given.get("variants", [])]
     kinds = {table: {row["kind"] for whole in wholes for row in whole.get(table, []) if "kind" in row} for table in LISTS}
     told = {path.stem: _columns_told(path.read_text("utf-8").splitlines()) for path in (TABLES / case).glob("*.jsonl")}

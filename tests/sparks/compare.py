@@ -17,10 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+import tomli
 
 VERSIONS = ("4.0.5", "4.1.4", "4.2.1", "4.3.0")
 MODES = ("classic", "connect")
@@ -37,7 +34,7 @@ Found = dict[str, Any]
 def environment(version: str) -> Path:
     """The Python of an environment with this Spark, made where it is not there, or is of another lock file."""
     lock = (ROOT / "requirements.lock").read_text("utf-8")
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    project = tomli.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     needed = [package for package in project["dependencies"] if not package.startswith("pyspark")]
     wanted = [f"pyspark[connect]=={version}", *needed]
     stamp, python = FOLDER / version / ".installed", FOLDER / version / "bin" / "python"

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+import tomli
 
 
 def read_scenario(path: Path) -> dict[tuple[str, int], dict[str, Any]]:
     """One case for every ledger of the file, by topic and partition. Variants are left out."""
-    scenario = tomllib.loads(path.read_text())
+    scenario = tomli.loads(path.read_text())
     cluster = scenario["cluster"]
     brokers = list(range(1, cluster["brokers"] + 1))
     racks = cluster.get("racks")

@@ -37,7 +37,7 @@ from emulator.progress import Progress, duration
 from emulator.scenario import Run, Scenario
 from emulator.scenario.model import longest_of
 from emulator.session import is_connect, local_cores
-from emulator.storage.tables import OutputDirectory
+from emulator.storage.output_directory import OutputDirectory
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 OF_EVERY_RUN = ("runs", "scenarios")

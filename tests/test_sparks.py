@@ -18,7 +18,7 @@ from emulator import session
 from emulator.cli import main
 from emulator.errors import EnvironmentProblem, InputError
 from emulator.outcomes.sql import own_session
-from emulator.storage.tables import OutputDirectory
+from emulator.storage.output_directory import OutputDirectory
 from tests.sparks import compare
 
 ROOT = Path(__file__).parents[1]

@@ -19,7 +19,7 @@ from emulator.graphs.hot_spots import hot_spot_rows
 from emulator.graphs.islands import island_rows
 from emulator.graphs.schema import GRAPH_TABLES
 from emulator.graphs.sources import Source, partitions_of
-from emulator.storage.tables import OutputDirectory
+from emulator.storage.output_directory import OutputDirectory
 
 
 def write_graph(

@@ -15,7 +15,7 @@ from emulator.graphs.communities import shared_partitions
 from emulator.graphs.placed import Placed
 from emulator.graphs.schema import GRAPH_TABLES
 from emulator.graphs.sources import Source
-from emulator.storage.tables import table_of_rows
+from emulator.storage.table_writer import table_of_rows
 
 _PARTITION_ID = "concat_ws('', scenario_id, '/partition/', topic, '-', partition)"
 

@@ -21,7 +21,7 @@ from emulator.scenario import Run, Scenario, load_run
 from emulator.scenario.ledgers import has_ledgers
 from emulator.scenario.quorums import has_groups
 from emulator.scenario.stored import load_stored
-from emulator.storage.tables import OutputDirectory
+from emulator.storage.output_directory import OutputDirectory
 
 PARTITIONS = pa.schema(
     [

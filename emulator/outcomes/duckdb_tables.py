@@ -131,7 +131,7 @@ def add_helper_view(connection: duckdb.DuckDBPyConnection, name: str, prices: Pr
 
 
 def is_unfinished(folder: str) -> bool:
-    """Whether a run is publishing its tables in a folder, or was cut off from that (emulator.storage.tables)."""
+    """Whether a run is publishing its tables in a folder, or was cut off from that (emulator.storage.output_directory)."""
     begin, commit = _COMMITS
     return any(name.startswith(begin) and os.path.exists(os.path.join(folder, name, commit)) for name in os.listdir(folder))
 

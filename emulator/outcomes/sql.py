@@ -16,7 +16,7 @@ from emulator.outcomes.view_texts import names_in, no_tables, refuse_without_gra
 from emulator.outcomes.views import ALL_TABLES, register
 from emulator.session import quiet_query_errors
 from emulator.spark.spark_errors import SPARK_ERRORS, condensed
-from emulator.storage.tables import OutputDirectory
+from emulator.storage.output_directory import OutputDirectory
 
 
 def run_sql(

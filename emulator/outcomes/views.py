@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 from emulator.graphs.schema import GRAPH_TABLES
 from emulator.outcomes.prices import PricesShape
 from emulator.outcomes.view_texts import HELPER_VIEWS, WORKED_OUT_ONCE, helper_view_sql, with_sources
-from emulator.storage.tables import OutputDirectory
+from emulator.storage.output_directory import OutputDirectory
 from emulator.table_columns import OPEN_TABLES
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
 

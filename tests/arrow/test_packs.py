@@ -15,7 +15,8 @@ from emulator.arrow import packs as arrow_packs
 from emulator.arrow.frames import frame_of
 from emulator.arrow.packs import PackedRows, pack, write_packs
 from emulator.arrow.schemas import to_arrow_schema
-from emulator.storage.tables import OutputDirectory
+from emulator.storage.output_directory import OutputDirectory
+from emulator.storage.table_writer import TableWriter
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 TABLE = "leader_epochs"
@@ -81,7 +82,7 @@ def test_by_tasks_and_by_spark_a_table_is_the_same(spark: SparkSession, tmp_path
 def test_where_the_folder_is_not_this_machines_spark_writes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(OutputDirectory, "_own_folder", lambda self, table: None)
+    monkeypatch.setattr(TableWriter, "_own_folder", lambda self, table: None)
     directory = OutputDirectory(spark, str(tmp_path / "out"))
     directory.stage()
     packs = pa.table({"packs": pa.array([pack(rows(3))], pa.binary())})

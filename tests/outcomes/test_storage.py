@@ -19,8 +19,8 @@ from emulator.arrow.files import ArrowFiles
 from emulator.errors import InputError
 from emulator.outcomes.views import register
 from emulator.storage.hadoop_files import HadoopFiles
+from emulator.storage.output_directory import COMMIT_FILE, OWNER_FILE, OutputDirectory
 from emulator.storage.processes import started
-from emulator.storage.tables import COMMIT_FILE, OWNER_FILE, OutputDirectory
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 BEFORE = {"runs": "before", "events": "before", "trace": "before"}
@@ -33,7 +33,7 @@ CHANGES = ("rename", "delete", "make_folders", "write_text")
 def files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of this by Hadoop's Java API, and by pyarrow as on this machine and over Spark Connect."""
     made = (lambda _, uri: ArrowFiles(uri)) if request.param == "arrow" else HadoopFiles
-    monkeypatch.setattr("emulator.storage.tables.files_of", made)
+    monkeypatch.setattr("emulator.storage.output_directory.files_of", made)
 
 
 def put(folder: Path, text: str) -> None:

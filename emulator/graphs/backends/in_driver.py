@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from emulator.arrow.frames import frame_of
 from emulator.graphs.backends import CHAINS, Edges, Group
-from emulator.storage.tables import table_of_rows
+from emulator.storage.table_writer import table_of_rows
 
 
 class InDriver:

@@ -27,7 +27,7 @@ from emulator.rounds.relational.queries.query import Query
 from emulator.scenario import Run, Scenario
 from emulator.scenario.event_kinds import unwritten_kinds
 from emulator.scenario.stored import load_stored
-from emulator.storage.tables import OutputDirectory
+from emulator.storage.output_directory import OutputDirectory
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 COMPARED = {

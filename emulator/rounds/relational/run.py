@@ -24,7 +24,7 @@ from emulator.rounds.relational.queries.query import Engine, Query
 from emulator.run import RunSummary, run_row, traced_partitions
 from emulator.scenario import Run
 from emulator.session import settings_held
-from emulator.storage.tables import OutputDirectory
+from emulator.storage.output_directory import OutputDirectory
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 MODE = "plain"

@@ -7,31 +7,25 @@ arrives last), the staging folder deleted. What a kill cut short, the next `reco
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import time
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import StructType
 
-from emulator.arrow.frames import frame_of
-from emulator.arrow.packs import WRITTEN, PackedRows, write_packs
-from emulator.arrow.schemas import from_arrow_schema, to_arrow_schema
+from emulator.arrow.packs import PackedRows
 from emulator.errors import InputError
-from emulator.session import is_connect, local_cores
+from emulator.session import is_connect
 from emulator.spark.spark_errors import SPARK_ERRORS
 from emulator.storage.files import files_of
 from emulator.storage.processes import is_running, this_process
-from emulator.table_columns import OPEN_TABLES
+from emulator.storage.table_writer import TableWriter
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 STAGING_PREFIX = "_staging-"
@@ -39,9 +33,6 @@ COMMIT_FILE = "_COMMIT"
 OWNER_FILE = "_OWNER"
 PREVIOUS_FOLDER = "_previous"
 LAST_TABLE = "runs"
-DRIVER_WRITES_UP_TO_ROWS = 100_000
-# Where Spark looks for its own types and the columns' comments in a Parquet file.
-SPARK_SCHEMA_KEY = "org.apache.spark.sql.parquet.row.metadata"
 # Whether a process of another host still lives cannot be seen: after this long without a change it is taken for dead.
 FOREIGN_RUN_STALE_AFTER_SECONDS = 7 * 24 * 3600
 FOREIGN_COMMIT_STALE_AFTER_SECONDS = 600
@@ -76,6 +67,7 @@ class OutputDirectory:
         self._derived = derived
         self._files = files_of(spark, uri)
         self._staging = STAGING_PREFIX + self.run_id
+        self._writer = TableWriter(spark, self._files, self._staging, self.run_id, tables)
         self._made_folders: list[str] = []
 
     def stage(self) -> None:
@@ -104,9 +96,7 @@ class OutputDirectory:
 
     def path(self, table: str) -> str:
         """Returns the address to write a table to before `commit`; the table must be one of those of the folder."""
-        if table not in self._schemas:
-            raise ValueError(f"{table!r} is no output table; they are {', '.join(self._schemas)}")
-        return self._files.uri(f"{self._staging}/{table}")
+        return self._writer.path(table)
 
     def table_uri(self, table: str) -> str:
         """Returns the address to read a published table from."""
@@ -117,53 +107,12 @@ class OutputDirectory:
         return self._files.sizes(table)
 
     def write(self, table: str, rows: DataFrame | PackedRows | pa.Table) -> None:
-        """Writes a table to staging as Parquet, with the columns and types of its schema in their order.
-
-        What the driver holds already (a `pyarrow.Table`) needs no Spark job, each of which costs a third of a second, but where
-        many rows go to another machine. Where tasks run on this one and the folder is there, too, they write what is packed as
-        it is: Java's rows take ten times as long.
-        Raises `ValueError` when `rows` lacks a column, or has one more than the schema (`scenarios` may).
-        """
-        if isinstance(rows, PackedRows):
-            self._write_packs(table, rows)
-        elif isinstance(rows, DataFrame):
-            self._checked(table, rows).write.mode("overwrite").parquet(self.path(table))
-        elif rows.num_rows > DRIVER_WRITES_UP_TO_ROWS and self._own_folder(table) is None:
-            self.write(table, frame_of(self._spark, rows))
-        else:
-            self._write_arrow(table, rows.select(self._schemas[table].names), self._schemas[table])
+        """Writes a table to staging (TableWriter.write)."""
+        self._writer.write(table, rows)
 
     def write_rows(self, table: str, rows: Iterable[Sequence[Any]], schema: StructType | None = None) -> None:
-        """Writes a small table from tuples in the order of its schema, or of `schema` where that has more columns."""
-        schema = schema or self._schemas[table]
-        self._write_arrow(table, table_of_rows(rows, schema), schema)
-
-    def _write_packs(self, table: str, rows: PackedRows) -> None:
-        folder, schema = self._own_folder(table), self._schemas[table]
-        if folder is None:
-            self.write(table, rows.rows())
-            return
-        self._refuse_columns(table, rows.schema.names)
-        self._files.delete(f"{self._staging}/{table}")
-        writing = partial(write_packs, folder, self.run_id, _parquet_schema(schema))
-        written = rows.packs.mapInArrow(writing, from_arrow_schema(WRITTEN)).agg(F.sum("rows")).collect()
-        if not written[0][0]:
-            self._write_arrow(table, to_arrow_schema(schema).empty_table(), schema)
-
-    def _own_folder(self, table: str) -> str | None:
-        """The path of a table's folder where tasks run on this machine and so does the folder, else None."""
-        uri = self.path(table)
-        if not uri.startswith("file:") or local_cores(self._spark) is None:
-            return None
-        return "/" + uri.removeprefix("file:").lstrip("/")
-
-    def _write_arrow(self, table: str, rows: pa.Table, schema: StructType) -> None:
-        arrow = _parquet_schema(schema)
-        content = io.BytesIO()
-        pq.write_table(rows.cast(arrow.remove_metadata()).cast(arrow), content)
-        self._files.delete(f"{self._staging}/{table}")
-        # No other run's file has this name: what is of the same size would be taken for published already.
-        self._files.write_bytes(f"{self._staging}/{table}/part-00000-{self.run_id}.parquet", content.getvalue())
+        """Writes a small table from tuples to staging (TableWriter.write_rows)."""
+        self._writer.write_rows(table, rows, schema)
 
     def commit(self) -> None:
         """Publishes all staged tables in place of those before and of what is derived from these.
@@ -303,40 +252,6 @@ class OutputDirectory:
         with suppress(OSError):  # the reason to be here is one already
             self._files.delete(self._staging)
             self._files.remove_empty_folders(self._made_folders)
-
-    def _checked(self, table: str, rows: DataFrame) -> DataFrame:
-        extra = [F.col(f"`{name}`") for name in self._refuse_columns(table, rows.columns)]
-        return rows.select(*map(_typed, self._schemas[table].fields), *extra)
-
-    def _refuse_columns(self, table: str, columns: Sequence[str]) -> list[str]:
-        """The columns that a table's schema does not have, where it may have such; raises ValueError for wrong ones."""
-        names = self._schemas[table].names
-        missing = [name for name in names if name not in columns]
-        further = [name for name in columns if name not in names]
-        if missing or (further and table not in OPEN_TABLES):
-            raise ValueError(f"table {table}: missing columns {missing}, columns not in its schema {further}")
-        return further
-
-
-def _parquet_schema(schema: StructType) -> pa.Schema:
-    """The columns of a Parquet file, with what Spark looks for in it."""
-    return to_arrow_schema(schema).with_metadata({SPARK_SCHEMA_KEY: schema.json()})
-
-
-def table_of_rows(rows: Iterable[Sequence[Any]], schema: StructType) -> pa.Table:
-    """Tuples in the order of a schema as an Arrow table."""
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrow = to_arrow_schema(schema)
-    arrays = [pa.array(map(_arrow_value, column), kind) for column, kind in zip(columns, arrow.types, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=arrow)
-
-
-def _typed(field: StructField) -> Any:
-    return F.col(field.name).cast(field.dataType).alias(field.name, metadata=field.metadata)
-
-
-def _arrow_value(value: Any) -> Any:
-    return list(value.items()) if isinstance(value, dict) else value
 
 
 def _last_table_first(table: str) -> tuple[bool, str]:

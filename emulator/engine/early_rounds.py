@@ -18,7 +18,6 @@ from emulator.rounds.compiled_cache import is_cached
 from emulator.rounds.kafka.play_block import play
 from emulator.rounds.kafka.play_partitions import play_partitions, play_tiered_partitions
 from emulator.scenario import Scenario
-from emulator.scenario.configs_in_run import alterations_of
 from emulator.scenario.protocols import PARTITIONS, system_of
 
 
@@ -37,7 +36,7 @@ def read_early(scenarios: Sequence[Scenario]) -> None:
 
 def _has_tiers(scenario: Scenario) -> bool:
     return bool(scenario.consumers) or any(
-        is_ever_tiered(scenario, topic.config, alterations_of(scenario, topic.name)) for topic in scenario.topics
+        is_ever_tiered(scenario, topic.config, scenario.alterations[topic.name]) for topic in scenario.topics
     )
 
 

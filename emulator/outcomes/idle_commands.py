@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.arrow.packs import PackedRows
-from emulator.errors import few, listing, some_scenarios
+from emulator.errors import MOST_NAMED, few, listing, some_scenarios
 from emulator.scenario import Scenario
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import Command
@@ -28,6 +28,9 @@ WHY = {
     "delete_records": "no log began further on then",
     "cancel_reassignment": "nothing was under way any more",
 }
+
+Place = tuple[str, int]
+"""A topic's name and a partition of it."""
 
 Happened = Mapping[tuple[int, str, int], Sequence[tuple[int, str]]]
 """By (scenario_id, topic, partition): (round, kind) of events of KINDS."""
@@ -63,52 +66,59 @@ def commands_without_effect(
 
 def lines_of(scenarios: Sequence[Scenario], happened: Happened) -> list[str]:
     """The same, of what happened: one that not all scenarios have names those that do."""
+    answered: dict[tuple[int, int, str], set[Place]] = {}
+    for (scenario_id, topic, partition), events in happened.items():
+        for round_, kind in events:
+            answered.setdefault((scenario_id, round_, kind), set()).add((topic, partition))
     having: dict[str, list[str]] = {}
     for scenario in scenarios:
         if asks(scenario):
-            for line in _of_scenario(scenario, happened):
+            for line in _of_scenario(scenario, happened, answered):
                 having.setdefault(line, []).append(scenario.name)
     count = len(scenarios)
     return [line if len(names) == count else f"{line} ({some_scenarios(names, count)})" for line, names in having.items()]
 
 
-def _of_scenario(scenario: Scenario, happened: Happened) -> Iterator[str]:
+def _of_scenario(scenario: Scenario, happened: Happened, answered: Mapping[tuple[int, int, str], set[Place]]) -> Iterator[str]:
+    """`answered`: where something happened, by scenario, round and kind of event."""
     sizes = {topic.name: len(topic.assignment) for topic in scenario.topics}
-    moves: dict[tuple[str, int], list[int]] = {}
+    moves: dict[Place, list[int]] = {}
     for command in sorted(scenario.commands, key=lambda command: command.round):
         if command.round >= scenario.rounds or command.topic is None:
             continue
-        places = list(_places(command, sizes))
+        places = _places(command, sizes)
         if command.kind == "reassign":
             for place in places:
                 moves.setdefault(place, []).append(command.round)
-        elif command.kind in WHY:
+        elif command.kind == "cancel_reassignment":
             idle = [
                 place
                 for place in places
-                if _is_idle(command, happened.get((scenario.scenario_id, *place), ()), moves.get(place, ()))
+                if place in moves and _is_over(moves[place], command.round, happened.get((scenario.scenario_id, *place), ()))
             ]
-            if idle:
-                yield _line(command, idle, len(places))
+            yield from _line(command, idle, len(places))
+        elif command.kind in ANSWERS:
+            of_round = [answered.get((scenario.scenario_id, command.round, kind), set()) for kind in ANSWERS[command.kind]]
+            something_came = set[Place]().union(*of_round)
+            yield from _line(command, [place for place in places if place not in something_came], len(places))
 
 
-def _places(command: Command, sizes: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+def _places(command: Command, sizes: Mapping[str, int]) -> list[Place]:
+    places: list[Place] = []
     for name in matching_topics(command.topic or "", sizes):
         partitions = range(sizes[name]) if command.partition is None else (command.partition,)
-        yield from ((name, partition) for partition in partitions if partition < sizes[name])
+        places += [(name, partition) for partition in partitions if partition < sizes[name]]
+    return places
 
 
-def _is_idle(command: Command, events: Sequence[tuple[int, str]], moved: Sequence[int]) -> bool:
-    """No event in its round; or, of a cancellation, what was begun last is over before (none begun: told before the run)."""
-    if command.kind in ANSWERS:
-        return not any(round_ == command.round and kind in ANSWERS[command.kind] for round_, kind in events)
-    if not moved:
-        return False
-    first_over = moved[-1] + (len(moved) > 1)
-    return any(kind == COMPLETED and first_over <= round_ < command.round for round_, kind in events)
+def _is_over(moves: Sequence[int], cancelled: int, events: Sequence[tuple[int, str]]) -> bool:
+    """Whether the reassignment that was begun last, of those in these rounds, is over before it is cancelled."""
+    first_over = moves[-1] + (len(moves) > 1)
+    return any(kind == COMPLETED and first_over <= round_ < cancelled for round_, kind in events)
 
 
-def _line(command: Command, idle: Sequence[tuple[str, int]], count: int) -> str:
-    of = listing(few([f"{topic} {partition}" for topic, partition in idle], len(idle)))
-    which = f"on {len(idle)} of {count} partitions, {of}" if count > 1 else f"on {of}"
-    return f"{command.kind} in round {command.round} had no effect {which}: {WHY[command.kind]}"
+def _line(command: Command, idle: Sequence[Place], count: int) -> Iterator[str]:
+    if idle:
+        of = listing(few([f"{topic} {partition}" for topic, partition in idle[:MOST_NAMED]], len(idle)))
+        which = f"on {len(idle)} of {count} partitions, {of}" if count > 1 else f"on {of}"
+        yield f"{command.kind} in round {command.round} had no effect {which}: {WHY[command.kind]}"

@@ -48,6 +48,8 @@ def _alterations(scenario: Scenario, commands: Sequence[Command]) -> Iterator[st
     of_topic = {topic.name: dict(topic.config) for topic in scenario.topics}
     of_broker: dict[int, dict[str, ConfigValue]] = {}
     changes = [command for command in commands if command.kind == "alter_config" and command.config]
+    of_all_brokers = [change for change in changes if change.topic is None and change.broker is None]
+    moving = {KEYS[key].setting for change in of_all_brokers for key in change.config or {} if key in KEYS}
     for command in changes:
         if command.topic is not None:
             scopes: list[tuple[Mapping[str, ConfigValue], dict[str, ConfigValue]]] = [
@@ -58,8 +60,6 @@ def _alterations(scenario: Scenario, commands: Sequence[Command]) -> Iterator[st
             scopes = [({**cluster, **own}, own)]
         else:
             scopes = [(cluster, cluster)]
-        others = [change for change in changes if change is not command and change.topic is None and change.broker is None]
-        moving = {KEYS[key].setting for change in others for key in change.config or {} if key in KEYS}
         idle = [
             f"{key} = {value}"
             for key, value in (command.config or {}).items()

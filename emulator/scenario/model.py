@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from emulator.scenario.configs import ConfigValue
+from emulator.scenario.globs import matching_topics
 
 TIME_BUCKETS = 10
 """Time buckets of broker_rounds in a run that says nothing of them."""
@@ -243,6 +245,16 @@ class Scenario:
     overrides: Mapping[str, str]
     events: tuple[str, ...] | None = None
     shares_fetchers: bool = False
+
+    @cached_property
+    def alterations(self) -> Mapping[str, Sequence[Command]]:
+        """The alter_config commands that concern each topic, those of all brokers included, by round."""
+        found: dict[str, list[Command]] = {topic.name: [] for topic in self.topics}
+        for command in sorted(self.commands, key=lambda command: command.round):
+            if command.kind == "alter_config" and command.broker is None:
+                for name in found if command.topic is None else matching_topics(command.topic, found):
+                    found[name].append(command)
+        return found
 
 
 def longest_of(scenarios: Sequence[Scenario]) -> Scenario:

@@ -17,7 +17,6 @@ from emulator.faults.timeline import BrokerSegment, broker_timelines
 from emulator.inputs.storage_settings import accepted, copies, is_ever_tiered, may_delete
 from emulator.inputs.workload_rows import WorkloadRow, partition_ranges
 from emulator.scenario import ELR_FEATURE, Command, ConsumerRow, Scenario, Topic, configs
-from emulator.scenario.configs_in_run import alterations_of
 from emulator.scenario.throttles import THROTTLED_LISTS
 
 NO_LIMIT_ROUNDS = 2**31 - 1
@@ -80,7 +79,7 @@ class OnePartition:
         self.scenario, self.topic, self.partition = scenario, topic.name, partition
         self._config = topic.config
         self.commands = [c for c in sorted(scenario.commands, key=lambda c: c.round) if self._is_about(c)]
-        self.alterations = alterations_of(scenario, topic.name)
+        self.alterations = scenario.alterations[topic.name]
         first = [int(b) for b in topic.assignment[partition] if b >= 0]
         patterns = list(dict.fromkeys(c.topic for c in scenario.commands if c.kind != "alter_config"))  # as the file has them
         moves = sorted((c for c in scenario.commands if c.kind == "reassign"), key=lambda c: patterns.index(c.topic))

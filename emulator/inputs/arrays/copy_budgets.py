@@ -10,7 +10,6 @@ from emulator.bandwidth.broker_configs import BrokerConfigs
 from emulator.bandwidth.most_replicas import most_replicas
 from emulator.inputs.storage_settings import QUOTA_WINDOW_MS, may_copy
 from emulator.scenario import Scenario, configs
-from emulator.scenario.configs_in_run import alterations_of
 
 THREADS = "remote.log.manager.copier.thread.pool.size"
 QUOTA = "remote.log.manager.copy.max.bytes.per.second"
@@ -31,7 +30,7 @@ def limits_copying(scenario: Scenario) -> bool:
     has_threads = takes_time and (threads.are_set or are_few)
     if not has_quota and not has_threads:
         return False
-    most = most_replicas(scenario, [t for t in scenario.topics if may_copy(scenario, t.config, alterations_of(scenario, t.name))])
+    most = most_replicas(scenario, [t for t in scenario.topics if may_copy(scenario, t.config, scenario.alterations[t.name])])
     return (has_quota and most > 1) or (has_threads and most > min(threads.ever(THREADS)))
 
 

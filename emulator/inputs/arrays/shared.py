@@ -17,7 +17,6 @@ from emulator.inputs.arrays.shared_reads import ReadLimits, limits_reading, read
 from emulator.inputs.arrays.topics import TopicPlaces
 from emulator.inputs.storage_settings import may_copy
 from emulator.scenario import Scenario, configs
-from emulator.scenario.configs_in_run import alterations_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +94,7 @@ def shared_budgets(
         budgets.brokers,
         np.array(rounds, np.int64),
         np.stack([budgets.at(round_) for round_ in rounds]),
-        any(may_copy(scenario, topic.config, alterations_of(scenario, topic.name)) for topic in scenario.topics),
+        any(may_copy(scenario, topic.config, scenario.alterations[topic.name]) for topic in scenario.topics),
         copy_budgets(scenario),
         read_limits(scenario),
         int(configs.effective(scenario.config, {}, FETCHERS)),

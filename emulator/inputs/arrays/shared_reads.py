@@ -27,7 +27,6 @@ from emulator.inputs.consumers import (
 from emulator.inputs.fetching import fetching_members
 from emulator.inputs.storage_settings import is_ever_tiered
 from emulator.scenario import Scenario, configs
-from emulator.scenario.configs_in_run import alterations_of
 from emulator.scenario.consumers import remote_fetches
 from emulator.scenario.model import Topic
 
@@ -51,7 +50,7 @@ def limits_reading(scenario: Scenario) -> bool:
         topic
         for topic in scenario.topics
         if any(fnmatchcase(topic.name, row.topic) for row in scenario.consumers)
-        and is_ever_tiered(scenario, topic.config, alterations_of(scenario, topic.name))
+        and is_ever_tiered(scenario, topic.config, scenario.alterations[topic.name])
     ]
     most = most_replicas(scenario, read)
     if most <= 1:

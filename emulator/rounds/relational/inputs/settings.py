@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from emulator.scenario import ELR_FEATURE, Command, Scenario, configs
-from emulator.scenario.configs_in_run import alterations_of, configurations
+from emulator.scenario.configs_in_run import configurations
 
 MOST_ROUNDS = 2**30
 MOST_MS = 2**60
@@ -45,7 +45,7 @@ def topic_settings(places: Iterable[TopicPlace]) -> pa.Table:
     """A row for each topic and rounds in which its settings stay the same."""
     rows = []
     for place in places:
-        commands = alterations_of(place.scenario, place.name)
+        commands = place.scenario.alterations[place.name]
         edges = sorted({0, *(edge for c in commands for edge in (c.round, c.round + 1))})
         ends = [*edges[1:], place.scenario.rounds]
         for start, end in zip(edges, ends, strict=True):
@@ -55,7 +55,7 @@ def topic_settings(places: Iterable[TopicPlace]) -> pa.Table:
     return pa.Table.from_pylist(rows, SETTINGS)
 
 
-def _settings(place: TopicPlace, commands: list[Command], number: int) -> dict[str, Any]:
+def _settings(place: TopicPlace, commands: Sequence[Command], number: int) -> dict[str, Any]:
     scenario, round_ms = place.scenario, place.scenario.round_ms
     *_, in_force = configurations(scenario, place.config, [c for c in commands if c.round <= number])
 
@@ -115,7 +115,7 @@ def may_delete(scenario: Scenario, topic: str, topic_config: Mapping[str, Any], 
     """Whether a check of retention in the run may find a segment to delete."""
     last = scenario.rounds - 1
     meets = checks = False
-    for both in configurations(scenario, topic_config, alterations_of(scenario, topic)):
+    for both in configurations(scenario, topic_config, scenario.alterations[topic]):
         size, age_ms, check_ms = (int(configs.effective(*both, key)) for key in _RETENTION)
         deletes = "delete" in str(configs.effective(*both, "cleanup.policy"))
         meets |= deletes and (size >= 0 or 0 <= age_ms < last * scenario.round_ms)
@@ -129,7 +129,7 @@ _RETENTION = ("retention.bytes", "retention.ms", "log.retention.check.interval.m
 def may_expire(scenario: Scenario, topic: str, topic_config: Mapping[str, Any]) -> bool:
     """Whether total retention may meet something of a topic with remote storage."""
     meets = False
-    for both in configurations(scenario, topic_config, alterations_of(scenario, topic)):
+    for both in configurations(scenario, topic_config, scenario.alterations[topic]):
         size, age_ms = (int(configs.effective(*both, key)) for key in _RETENTION[:2])
         meets |= size >= 0 or 0 <= age_ms < scenario.rounds * scenario.round_ms
     return meets and is_ever_tiered(scenario, topic, topic_config)
@@ -137,7 +137,7 @@ def may_expire(scenario: Scenario, topic: str, topic_config: Mapping[str, Any]) 
 
 def is_ever_tiered(scenario: Scenario, topic: str, topic_config: Mapping[str, Any]) -> bool:
     """Whether the topic has remote storage in any round."""
-    given = (scenario.config, topic_config, *(command.config or {} for command in alterations_of(scenario, topic)))
+    given = (scenario.config, topic_config, *(command.config or {} for command in scenario.alterations[topic]))
     return any(config.get("remote.storage.enable") for config in given)
 
 

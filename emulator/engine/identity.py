@@ -17,6 +17,9 @@ import pyarrow.compute as pc
 FOLDER = "_checkpoint"
 """Under the output folder: all that is kept to go on from."""
 
+PLAIN = frozenset({bool, int, float, str, type(None)})
+"""Types whose `repr` says all of a value: commands and brokers, of which there may be many, hold little else."""
+
 Identity = Callable[[], Mapping[str, str]]
 """Gives what must be the same to go on from what an earlier run kept, each as a fingerprint."""
 
@@ -42,7 +45,9 @@ def source_digest() -> str:
 
 def _feed(update: Callable[[bytes], None], value: object, known: dict[int, bytes]) -> None:
     """`known`: digests of tuples and tables by id: cases of a sweep share most of theirs."""
-    if isinstance(value, tuple | pa.Table):
+    if type(value) in PLAIN:
+        update(f"{value!r};".encode())
+    elif isinstance(value, (tuple, pa.Table)):
         if id(value) not in known:
             digest = hashlib.sha256()
             _feed_content(digest.update, value, known)
@@ -54,7 +59,9 @@ def _feed(update: Callable[[bytes], None], value: object, known: dict[int, bytes
 
 def _feed_content(update: Callable[[bytes], None], value: object, known: dict[int, bytes]) -> None:
     if is_dataclass(value) and not isinstance(value, type):
-        _feed(update, {f.name: getattr(value, f.name) for f in fields(value)}, known)
+        _feed(update, {name: getattr(value, name) for name in _field_names(type(value))}, known)
+    elif isinstance(value, dict) and PLAIN.issuperset(map(type, value.values())):
+        update(repr(value).encode())
     elif isinstance(value, dict):
         for key, item in value.items():
             _feed(update, key, known)
@@ -71,6 +78,11 @@ def _feed_content(update: Callable[[bytes], None], value: object, known: dict[in
             _feed_column(update, column.combine_chunks())
     else:
         update(f"{type(value).__name__}:{value!r};".encode())
+
+
+@cache
+def _field_names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def _feed_column(update: Callable[[bytes], None], column: pa.Array) -> None:

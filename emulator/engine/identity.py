@@ -73,8 +73,8 @@ def _feed_content(update: Callable[[bytes], None], value: object, known: dict[in
     elif isinstance(value, np.ndarray):
         update(f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(value).tobytes())
     elif isinstance(value, pa.Table):
-        _feed(update, value.schema.names, known)
-        for column in value.columns:
+        _feed(update, [value.num_rows, value.schema.names], known)
+        for column in value.columns if value.num_rows else ():
             _feed_column(update, column.combine_chunks())
     else:
         update(f"{type(value).__name__}:{value!r};".encode())

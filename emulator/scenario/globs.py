@@ -26,6 +26,28 @@ def matching_topics(glob: str, names: Collection[str]) -> list[str]:
     return [name for name in names if pattern.match(name)]
 
 
+class Globs:
+    """Distinct topic globs; None matches every topic."""
+
+    def __init__(self, globs: Iterable[str | None]) -> None:
+        self.numbers: dict[str | None, int] = {}
+        """Glob -> its number, in the order in which they come first."""
+        self._wild: list[tuple[int, re.Pattern[str]]] = []
+        for glob in globs:
+            if glob not in self.numbers:
+                number = self.numbers[glob] = len(self.numbers)
+                if glob is not None and not GLOB_CHARACTERS.isdisjoint(glob):
+                    self._wild.append((number, re.compile(translate(glob))))
+
+    def matching(self, topic: str) -> list[int]:
+        """The numbers of the globs that match a topic, ascending."""
+        if not self.numbers:
+            return []
+        found = {number for number, pattern in self._wild if pattern.match(topic)}
+        found |= {self.numbers[glob] for glob in (None, topic) if glob in self.numbers}
+        return sorted(found)
+
+
 def parse_partitions(text: str) -> list[tuple[int, int]]:
     """Parses "0-3,7" into ranges of partitions, first and last inclusive.
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from emulator.scenario.configs import ConfigValue
-from emulator.scenario.globs import matching_topics
+from emulator.scenario.globs import Globs
 
 TIME_BUCKETS = 10
 """Time buckets of broker_rounds in a run that says nothing of them."""
@@ -248,12 +248,23 @@ class Scenario:
 
     @cached_property
     def alterations(self) -> Mapping[str, Sequence[Command]]:
-        """The alter_config commands that concern each topic, those of all brokers included, by round."""
-        found: dict[str, list[Command]] = {topic.name: [] for topic in self.topics}
-        for command in sorted(self.commands, key=lambda command: command.round):
-            if command.kind == "alter_config" and command.broker is None:
-                for name in found if command.topic is None else matching_topics(command.topic, found):
-                    found[name].append(command)
+        """The alter_config commands that concern each topic, those of all brokers included, by round.
+
+        Topics that the same ones concern have one list.
+        """
+        commands = [command for command in self.commands if command.kind == "alter_config" and command.broker is None]
+        commands.sort(key=lambda command: command.round)
+        globs = Globs(command.topic for command in commands)
+        of_glob: list[list[int]] = [[] for _ in globs.numbers]
+        for at, command in enumerate(commands):
+            of_glob[globs.numbers[command.topic]].append(at)
+        lists: dict[tuple[int, ...], list[Command]] = {}
+        found: dict[str, list[Command]] = {}
+        for topic in self.topics:
+            matching = tuple(globs.matching(topic.name))
+            if matching not in lists:
+                lists[matching] = [commands[at] for at in sorted(at for number in matching for at in of_glob[number])]
+            found[topic.name] = lists[matching]
         return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 
 import pyarrow.compute as pc
@@ -184,12 +183,15 @@ def _acks(scenario: Scenario) -> Iterator[str]:
 
 def _min_isr(scenario: Scenario) -> Iterator[str]:
     """Partition.effectiveMinIsr, since 3.7: a partition with fewer replicas asks for all of them."""
-    moves = [command for command in scenario.commands if command.kind == "reassign" and command.replicas]
+    fewest = {topic.name: int((topic.assignment != NO_REPLICA).sum(axis=1).min()) for topic in scenario.topics}
+    for command in scenario.commands:
+        if command.kind == "reassign" and command.replicas:
+            for name in matching_topics(command.topic or "*", fewest):
+                fewest[name] = min(fewest[name], len(command.replicas))
     above = []
     for topic in scenario.topics:
         most = max(int(value) for value in values(scenario, topic, "min.insync.replicas"))
-        wanted = [len(command.replicas or ()) for command in moves if fnmatchcase(topic.name, command.topic or "*")]
-        if most > min([int((topic.assignment != NO_REPLICA).sum(axis=1).min()), *wanted]):
+        if most > fewest[topic.name]:
             above.append(topic.name)
     if above:
         yield f"min.insync.replicas of {some('topic', above)} is at times above its replicas: then it asks for all of them"

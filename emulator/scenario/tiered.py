@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 
 from emulator.errors import quoted
 from emulator.scenario.configs import ConfigValue, effective
+from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import Topic
 from emulator.scenario.places import Location, Places
 from emulator.scenario.protocols import TIERED_PROTOCOLS
@@ -31,8 +31,13 @@ def check_tiered_topics(
     Also for the first topic that has remote segments and no remote storage. `imported_topics`: those with imported segments.
     """
     at = {topic.name: index for index, topic in enumerate(shape.topics)}
+    altering: dict[str, list[int]] = {topic.name: [] for topic in topics}
+    for index, command in sorted(enumerate(shape.commands), key=lambda each: each[1].round):
+        if command.kind == "alter_config" and command.topic is not None:
+            for name in matching_topics(command.topic, altering):
+                altering[name].append(index)
     for topic in topics:
-        _check_topic(places, shape, topic, cluster_config, at.get(topic.name))
+        _check_topic(places, shape, topic, cluster_config, at.get(topic.name), altering[topic.name])
     for index, command in enumerate(shape.commands):
         if command.kind == "alter_config" and SYSTEM in (command.config or {}):
             raise places.error(
@@ -55,20 +60,20 @@ def tiered_topics(topics: Sequence[Topic], cluster_config: Mapping[str, ConfigVa
 
 
 def _check_topic(
-    places: Places, shape: ScenarioShape, topic: Topic, cluster_config: Mapping[str, ConfigValue], index: int | None
+    places: Places,
+    shape: ScenarioShape,
+    topic: Topic,
+    cluster_config: Mapping[str, ConfigValue],
+    index: int | None,
+    altering: Iterable[int],
 ) -> None:
-    """Checks a topic's config at the start and after every alter_config of it."""
+    """Checks a topic's config at the start and after every alter_config of it: `altering`, their indices, by round."""
     of_topic: Location = ("cluster", "config") if index is None else ("topics", index, "config")
     config: dict[str, ConfigValue] = dict(topic.config)
     _check(places, of_topic if ENABLE in config else ("cluster", "config"), shape, config, cluster_config)
     _check_limits(places, of_topic, config, cluster_config)
-    altering = [
-        (command.round, at, command)
-        for at, command in enumerate(shape.commands)
-        if command.kind == "alter_config" and command.topic is not None and fnmatchcase(topic.name, command.topic)
-    ]
-    for _, at, command in sorted(altering, key=lambda each: each[:2]):
-        config |= command.config or {}
+    for at in altering:
+        config |= shape.commands[at].config or {}
         _check(places, ("commands", at, "config"), shape, config, cluster_config)
         _check_limits(places, ("commands", at, "config"), config, cluster_config)
 

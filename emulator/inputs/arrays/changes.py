@@ -9,12 +9,13 @@ import numpy as np
 from emulator.inputs.arrays.brokers import BrokerArrays
 from emulator.inputs.arrays.columns import spread
 from emulator.inputs.arrays.placement import Placement
-from emulator.inputs.arrays.topics import Globs, TopicPlaces
+from emulator.inputs.arrays.topics import TopicPlaces
 from emulator.inputs.arrays.workload import ranges_of_rows
 from emulator.inputs.storage_settings import store_faults
 from emulator.rounds.kafka.constants import FOREVER
 from emulator.scenario import Command, Scenario
 from emulator.scenario.consumers import read_partitions
+from emulator.scenario.globs import Globs
 
 
 def changes_of_inputs(

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from emulator.inputs.arrays.columns import PackedLists
-from emulator.inputs.arrays.topics import Globs, TopicPlaces
+from emulator.inputs.arrays.topics import TopicPlaces
 from emulator.rounds.kafka.constants import DELETE_RECORDS, DELETE_TOPIC, FOREVER, PREFERRED_ELECTION, REASSIGN
 from emulator.rounds.slots import ORDER_BITS
 from emulator.scenario import Command, Scenario
+from emulator.scenario.globs import Globs
 
 KINDS = ("preferred_leader_election", "reassign", "delete_records", "delete_topic")
 CANCEL = "cancel_reassignment"

@@ -19,7 +19,8 @@ from emulator.rounds.records import fields_of
 from emulator.scenario import ConsumerRow, Scenario
 from emulator.scenario.consumers import read_partitions, remote_fetches
 
-WIDTH = len(fields_of(Want))
+FIELDS = tuple(fields_of(Want))
+WIDTH = len(FIELDS)
 _POLICIES = {"earliest": EARLIEST, "latest": LATEST, "none": NO_POLICY}
 
 
@@ -73,8 +74,10 @@ def _row_sets(scenario: Scenario, places: TopicPlaces) -> tuple[np.ndarray, list
 def _wants(rows: Sequence[ConsumerRow], groups: Sequence[str], racks: Mapping[str, int], scenario: Scenario) -> list[list[int]]:
     """The rows of Want of one kind of partition: each group's over time, the last one at FOREVER."""
     found = []
-    for group in groups_of(rows):
-        own = [row for row in rows if row.group == group]
+    rows_of_group: dict[str, list[ConsumerRow]] = {}
+    for row in rows:
+        rows_of_group.setdefault(row.group, []).append(row)
+    for group, own in rows_of_group.items():
         changes = sorted(r for r in {0, *(r for row in own for r in (row.from_round, row.to_round))} if r < scenario.rounds)
         for round_ in [*changes, FOREVER]:
             now = next((row for row in own if row.from_round <= round_ < row.to_round), None)
@@ -90,7 +93,7 @@ def _wants(rows: Sequence[ConsumerRow], groups: Sequence[str], racks: Mapping[st
                     "max_age_rounds": whole_rounds(now.max_age_ms, scenario.round_ms),
                     "rack": NO_RACK if now.rack is None else racks[now.rack],
                 }
-            found.append([fields.get(name, 0) for name in fields_of(Want)])
+            found.append([fields.get(name, 0) for name in FIELDS])
     return found
 
 

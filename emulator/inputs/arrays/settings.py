@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from emulator.inputs.arrays.columns import PackedLists
-from emulator.inputs.arrays.topics import Alterations
 from emulator.inputs.consumers import read_quota
 from emulator.inputs.storage_settings import (
     AS_LOCAL_RETENTION,
@@ -35,21 +35,20 @@ MOST_MS = 2**61
 
 def settings_of_topics(scenario: Scenario) -> tuple[np.ndarray, PackedLists]:
     """(by topic: which list it has, the lists): one for topics with the same config that the same commands alter."""
-    alterations = Alterations(scenario)
     numbers: dict[Any, int] = {}
     lists: list[list[list[int]]] = []
     of_topic = np.zeros(len(scenario.topics), np.int64)
     for index, topic in enumerate(scenario.topics):
-        altered = alterations.key(topic.name)
-        key = (tuple(sorted(topic.config.items())), altered)
+        altered = scenario.alterations[topic.name]
+        key = (tuple(sorted(topic.config.items())), id(altered))
         if key not in numbers:
             numbers[key] = len(lists)
-            lists.append(_over_time(scenario, dict(topic.config), alterations.of(altered)))
+            lists.append(_over_time(scenario, dict(topic.config), altered))
         of_topic[index] = numbers[key]
     return of_topic, PackedLists.of(lists, WIDTH)
 
 
-def _over_time(scenario: Scenario, topic: dict[str, Any], alterations: list[Command]) -> list[list[int]]:
+def _over_time(scenario: Scenario, topic: dict[str, Any], alterations: Sequence[Command]) -> list[list[int]]:
     """The rows of one topic: a new one where a command concerns it and one round later; the last one is at FOREVER."""
     cluster = dict(scenario.config)
 

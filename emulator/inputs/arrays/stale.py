@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow.compute as pc
 
 from emulator.faults.touching import StalePartition
-from emulator.inputs.arrays.topics import Globs, TopicPlaces
+from emulator.inputs.arrays.topics import TopicPlaces
 from emulator.rounds.kafka.constants import NO_NEWS, NOT_COVERED
 from emulator.scenario import Scenario
+from emulator.scenario.globs import Globs
 
 Pattern = tuple[str | None, int | None]
 """(topic glob, partition) of a fault; None for all."""

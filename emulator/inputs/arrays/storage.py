@@ -15,7 +15,7 @@ from emulator.inputs.arrays.columns import PackedLists, integers
 from emulator.inputs.arrays.commands import CommandsOfPartitions
 from emulator.inputs.arrays.given import partition_ids
 from emulator.inputs.arrays.placement import Placement
-from emulator.inputs.arrays.topics import Alterations, TopicPlaces
+from emulator.inputs.arrays.topics import TopicPlaces
 from emulator.inputs.consumers import MOST_BYTES
 from emulator.inputs.remote_store import store_bytes, store_is_up
 from emulator.inputs.storage_settings import (
@@ -72,8 +72,7 @@ def _store_over_time(scenario: Scenario, faults: Sequence[FaultRow], transaction
 
 def ever_tiered(scenario: Scenario, places: TopicPlaces) -> np.ndarray:
     """Flags by partition_id: the topic has remote storage in some round."""
-    alterations = Alterations(scenario)
-    flags = [is_ever_tiered(scenario, topic.config, alterations.of(alterations.key(topic.name))) for topic in scenario.topics]
+    flags = [is_ever_tiered(scenario, topic.config, scenario.alterations[topic.name]) for topic in scenario.topics]
     return np.repeat(np.array(flags, bool), places.counts)
 
 
@@ -127,15 +126,14 @@ def given_remote(
 
 def keeps_segments(scenario: Scenario, places: TopicPlaces, commands: CommandsOfPartitions) -> np.ndarray:
     """Flags by partition_id: the topic is tiered in some round, or a check of retention may find something to delete."""
-    alterations, known = Alterations(scenario), {}
+    known: dict[Any, list[bool]] = {}
     keeps = np.zeros((len(scenario.topics), 2), bool)
     for index, topic in enumerate(scenario.topics):
-        altered = alterations.key(topic.name)
-        key = (tuple(sorted(topic.config.items())), altered)
+        altered = scenario.alterations[topic.name]
+        key = (tuple(sorted(topic.config.items())), id(altered))
         if key not in known:
-            of_topic = alterations.of(altered)
-            tiered = is_ever_tiered(scenario, topic.config, of_topic)
-            known[key] = [tiered or may_delete(scenario, topic.config, of_topic, deletes) for deletes in (False, True)]
+            tiered = is_ever_tiered(scenario, topic.config, altered)
+            known[key] = [tiered or may_delete(scenario, topic.config, altered, deletes) for deletes in (False, True)]
         keeps[index] = known[key]
     deletes = np.zeros(places.partition_count, np.int64)
     for index, listed in commands.of_topic.items():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from emulator.inputs.arrays.placement import Placement
-from emulator.inputs.arrays.topics import Alterations, TopicPlaces
+from emulator.inputs.arrays.topics import TopicPlaces
 from emulator.inputs.storage_settings import accepted
 from emulator.scenario import Command, Scenario, configs
 from emulator.scenario.throttles import THROTTLED_LISTS, brokers_by_partition
@@ -31,15 +32,14 @@ class ThrottledReplicas(NamedTuple):
 
 def throttled_replicas(scenario: Scenario, places: TopicPlaces, ids: np.ndarray, placement: Placement) -> ThrottledReplicas:
     """Of all slots of a scenario, one partition's after the other's. `ids`: broker ids by place."""
-    alterations = Alterations(scenario)
-    altered = {key: alterations.of(key) for key in {alterations.key(name) for name in places.names}}
-    lists = [c for of_key in altered.values() for c in of_key if any(key in (c.config or {}) for key in THROTTLED_LISTS)]
+    altered = {id(commands): commands for commands in scenario.alterations.values()}
+    lists = [c for commands in altered.values() for c in commands if any(key in (c.config or {}) for key in THROTTLED_LISTS)]
     rounds = sorted({0, *(c.round for c in lists if c.round < scenario.rounds)})
     listed = np.zeros((len(rounds), len(THROTTLED_LISTS), len(placement.broker)), bool)
     slot_begin = np.append(placement.first, len(placement.broker))
     for topic, first, end in zip(scenario.topics, places.first[:-1].tolist(), places.first[1:].tolist(), strict=True):
         for at, round_ in enumerate(rounds):
-            texts = _texts(dict(scenario.config), dict(topic.config), altered[alterations.key(topic.name)], round_)
+            texts = _texts(dict(scenario.config), dict(topic.config), scenario.alterations[topic.name], round_)
             for number, text in enumerate(texts):
                 if text.strip() == "*":
                     listed[at, number, slot_begin[first] : slot_begin[end]] = True
@@ -50,7 +50,7 @@ def throttled_replicas(scenario: Scenario, places: TopicPlaces, ids: np.ndarray,
     return ThrottledReplicas(np.array(rounds, np.int64), listed)
 
 
-def _texts(cluster: dict[str, Any], topic: dict[str, Any], altered: list[Command], round_: int) -> list[str]:
+def _texts(cluster: dict[str, Any], topic: dict[str, Any], altered: Sequence[Command], round_: int) -> list[str]:
     """Both lists of a topic in a round."""
 
     def value(key: str) -> Any:

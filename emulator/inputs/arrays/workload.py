@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 
 from emulator.errors import InputError
 from emulator.inputs.arrays.columns import PackedLists, distinct_rows, distinct_sequences, offsets_of, spread
-from emulator.inputs.arrays.topics import Globs, TopicPlaces
+from emulator.inputs.arrays.topics import TopicPlaces
 from emulator.rounds.kafka.constants import ACKS_ALL, FOREVER
 from emulator.scenario import Scenario
 from emulator.scenario.configs import effective
-from emulator.scenario.globs import parse_partitions, single_ranges
+from emulator.scenario.globs import Globs, parse_partitions, single_ranges
 from emulator.scenario.rates import EVEN_ALLOWED, records_a_round
 
 FROM, TO, RECORDS, RECORD_BYTES, ACKS, MORE, OF, TOO_LARGE = range(8)

@@ -11,14 +11,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.engine.blocks import JOB_WEIGHT, MOST_PARTITIONS, Plan, is_for_driver, plan_blocks
-from emulator.engine.budgets.play_shared import play_shared, shared_payload
+from emulator.engine.budgets.play_shared import Tell, nobody_asks, play_shared, shared_payload
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA, saturated_columns
 from emulator.engine.budgets.step_files import StepFiles
 from emulator.engine.budgets.through_spark import Steps
 from emulator.engine.estimate import Work
 from emulator.engine.fetch_use import short_fetchers
 from emulator.engine.identity import Identity
-from emulator.engine.in_driver import play_in_driver
+from emulator.engine.in_driver import Parts, play_in_driver
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.jobs import Advance, Jobs
@@ -118,7 +118,12 @@ class CompiledEngine:
     def is_small(self, cores: int | None) -> bool:
         """Whether the driver plays it, without a Spark job; `cores`: as of blocks.is_for_driver."""
         threads = cores if self.traced_rounds <= MOST_TRACED else None
-        return is_for_driver(float(self._weights.sum()), threads) and not self._stepped
+        weight = float(self._weights.sum())
+        if threads is not None and len(self._shared) == 1:
+            # Its partitions are played by threads wherever that is; here it can be told how far they are.
+            ((first, end),) = self._shared.values()
+            weight -= float(self._weights[first:end].sum())
+        return is_for_driver(weight, threads) and not self._stepped
 
     def plan(self, cores: int | None) -> list[str]:
         """What it would do, in lines; `cores`: as of `is_small`."""
@@ -171,7 +176,8 @@ class CompiledEngine:
         return broker_round_rows(*identity, brokers.ids, brokers.spans, traffic, held_back)
 
     def _in_driver(self, plan: Plan, cores: int, progress: Progress) -> Played:
-        told = play_in_driver(plan, self._payload, self._players, self._weights, cores, self._advance(progress))
+        parts = Parts(plan, self._weights, self._advance(progress))
+        told = play_in_driver(plan, self._payload, self._players(parts.tell), cores, parts)
         tables = {name: told[name] for name in TABLES} | {"event_counts": summed_count_rows(told["event_counts"])}
         saturated = told.get("saturated", SATURATED_SCHEMA.empty_table())
         return tables, lambda: told["traffic"], saturated, short_fetchers(told["fetch_use"], self._scenarios)
@@ -182,7 +188,7 @@ class CompiledEngine:
         sharing = [scenario.scenario_id for scenario in self._scenarios if scenario.shares_fetchers]
         make_plan = partial(self._plan, job_weight=JOB_WEIGHT)
         jobs = Jobs(playing, self._files, self._weights, self._told, self._advance(playing.progress), make_plan, apart, sharing)
-        jobs.play(self._payload, partial(play_blocks, self._players, self._told))
+        jobs.play(self._payload, partial(play_blocks, self._players(), self._told))
         frames, saturated = jobs.rows(), []
         share = jobs.share
         for at, (first, end) in self._stepped.items():
@@ -238,10 +244,9 @@ class CompiledEngine:
         """Of `_shared` the scenarios with more partitions than are played in one task without a try."""
         return {at: (first, end) for at, (first, end) in self._shared.items() if end - first > MOST_TOGETHER}
 
-    @property
-    def _players(self) -> list[Player]:
-        """Of partitions by themselves, and of those that share budgets."""
-        return [partial(played, state_at=self._state_at) for played in (play_payload, play_shared)]
+    def _players(self, tell: Tell = nobody_asks) -> list[Player]:
+        """Of partitions by themselves, and of those that share budgets, who `tell` how far they are."""
+        return [partial(play_payload, state_at=self._state_at), partial(play_shared, state_at=self._state_at, tell=tell)]
 
     def _payload(self, first: int, end: int) -> Payload:
         """What one of `_players` gets of a block of the places [first, end)."""

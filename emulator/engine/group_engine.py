@@ -8,7 +8,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from emulator.engine.blocks import JOB_WEIGHT, Plan, plan_blocks
-from emulator.engine.in_driver import play_in_driver
+from emulator.engine.in_driver import Parts, play_in_driver
 from emulator.engine.interface import Playing, Size
 from emulator.engine.jobs import Advance, Jobs
 from emulator.engine.play_blocks import Payload, play_blocks
@@ -61,7 +61,7 @@ class GroupEngine(WeighedEngine):
             compile_all(progress, [partial(compile_groups, block) for block in blocks])
 
     def _in_driver(self, plan: Plan, cores: int, advance: Advance) -> Tables:
-        told = play_in_driver(plan, self._payload, [play_group_payload], self._weights, cores, advance)
+        told = play_in_driver(plan, self._payload, [play_group_payload], cores, Parts(plan, self._weights, advance))
         return {**{name: told[name] for name in TABLES}, "broker_rounds": empty_table("broker_rounds")}
 
     def _in_jobs(self, playing: Playing, advance: Advance) -> Tables:

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from emulator.engine.blocks import JOB_WEIGHT, Plan, plan_blocks
 from emulator.engine.budgets.saturated import saturated_columns
-from emulator.engine.in_driver import play_in_driver
+from emulator.engine.in_driver import Parts, play_in_driver
 from emulator.engine.interface import Playing, Size
 from emulator.engine.jobs import Advance, Jobs
 from emulator.engine.play_blocks import Payload, Player, play_blocks
@@ -108,7 +108,7 @@ class LedgerEngine(WeighedEngine):
             compile_all(progress, [*of_ledgers, *of_topics])
 
     def _in_driver(self, plan: Plan, cores: int, advance: Advance) -> Tables:
-        tables = play_in_driver(plan, self._payload, PLAYERS, self._weights, cores, advance)
+        tables = play_in_driver(plan, self._payload, PLAYERS, cores, Parts(plan, self._weights, advance))
         traffic, saturated = tables.pop("ledger_traffic"), tables.pop("saturated")
         columns = [tables["topics"].column(name).to_pylist() for name in LEDGERS_CREATED]
         self._check_counts(zip(*columns, strict=True))
@@ -116,7 +116,8 @@ class LedgerEngine(WeighedEngine):
 
     def play_all(self) -> dict[str, pa.Table]:
         """Play everything in this process; the rows of rows.LEDGER_TABLES."""
-        return play_in_driver(self._plan(1, None), self._payload, PLAYERS, self._weights, cores=1)
+        plan = self._plan(1, None)
+        return play_in_driver(plan, self._payload, PLAYERS, 1, Parts(plan, self._weights))
 
     def _in_jobs(self, playing: Playing, advance: Advance) -> Tables:
         names = list(LEDGER_TABLES)

@@ -38,20 +38,29 @@ def shared_payload(prepared: Prepared, scenario: int) -> bytes:
     return pickle.dumps(block_payloads(prepared, scenario, blocks), protocol=5)
 
 
-def play_shared(number: int, payload: Any, state_at: Sequence[int] = ()) -> dict[str, pa.Table]:
+Tell = Callable[[int, float], None]
+"""Told of a block, by its number, what part of it is played."""
+
+
+def nobody_asks(_: int, __: float) -> None:
+    """Of a block that a task plays, which has no way to tell."""
+
+
+def play_shared(number: int, payload: Any, state_at: Sequence[int] = (), tell: Tell = nobody_asks) -> dict[str, pa.Table]:
     """Play what `shared_payload` packed; rows and `state_at` as of play_blocks.play_payload."""
     blocks = [SharedBlock(of_block, state_at) for of_block in pickle.loads(payload)]
     for one in blocks:
         compile_rounds(one.block)
-    saturated = play_together(blocks)
+    rounds = blocks[0].shared.rounds
+    saturated = play_together(blocks, lambda round_: tell(number, round_ / rounds))
     tables = [block.stretches.tables() for block in blocks]
     joined = {name: pa.concat_tables([of_block[name] for of_block in tables]) for name in tables[0]}
     played = blocks_row(number, sum(len(b.block.partition) for b in blocks), sum(b.stretches.seconds for b in blocks))
     return joined | {"blocks": played, "saturated": saturated.rows()}
 
 
-def play_together(blocks: Sequence[SharedBlock]) -> SaturatedRounds:
-    """Play all rounds of blocks that share budgets; what was used up."""
+def play_together(blocks: Sequence[SharedBlock], at: Callable[[int], None] = lambda _: None) -> SaturatedRounds:
+    """Play all rounds of blocks that share budgets; what was used up. `at`: told at which round they are."""
     shared = blocks[0].shared
     saturated = SaturatedRounds(shared)
     with ThreadPoolExecutor(len(blocks)) as pool:
@@ -62,6 +71,7 @@ def play_together(blocks: Sequence[SharedBlock]) -> SaturatedRounds:
         in_turn = InTurn(each, blocks, _turns_of(blocks, shared))
         edge, ahead = first_exceeded(each, in_turn, shared), shared.window_rounds
         while edge is not None:
+            at(edge.round)
             edge, ahead = _play_from(edge, ahead, each, in_turn, blocks, shared, saturated)
     return saturated
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from emulator.engine.budgets.first_play import calm_edges
 from emulator.engine.budgets.shared_block import SharedBlock
 from emulator.engine.budgets.shares import FlowShares
 from emulator.engine.budgets.turns import Each, InTurn
+from emulator.engine.compiled_engine import CompiledEngine
 from emulator.engine.stretches import Stretches
 from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.shared import SharedBudgets
@@ -127,6 +129,28 @@ def test_edges_begin_where_a_follower_has_credit(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(playing, "first_exceeded", always_edges)
     assert tables == texts(played(scenario))
     assert [edge and edge.round for edge in begins] == [40]
+
+
+def test_it_tells_how_far_it_is(tmp_path: Path) -> None:
+    """From edge to edge, as of the block that it is; the end is told by whoever plays blocks."""
+    scenario, told = scenario_of(2, tmp_path), list[tuple[int, float]]()
+    prepared = prepare([scenario], {scenario.scenario_id: np.zeros(sum(t.partitions for t in scenario.topics), bool)}, True, 25)
+    playing.play_shared(7, playing.shared_payload(prepared, 0), tell=lambda *parts: told.append(parts))
+    parts = [part for _, part in told]
+    assert {block for block, _ in told} == {7}
+    assert len(parts) >= 4 and parts == sorted(parts) and parts[0] >= 0 and parts[-1] < 1
+
+
+def test_one_scenario_that_shares_is_for_the_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much it has to do, where Spark is local: a task would play it by threads, too, but not tell how far it is."""
+    scenario = scenario_of(2, tmp_path)
+    monkeypatch.setattr("emulator.engine.blocks.LOCAL_WEIGHT", 1.0)
+    monkeypatch.setattr("emulator.engine.blocks.SMALL_WEIGHT", 1.0)
+    flags = {at: np.zeros(sum(topic.partitions for topic in scenario.topics), bool) for at in (0, 1)}
+    two = [scenario, replace(scenario, scenario_id=1)]
+    assert CompiledEngine([scenario], flags, True, 25).is_small(cores=2)
+    assert not CompiledEngine([scenario], flags, True, 25).is_small(cores=None)
+    assert not CompiledEngine(two, flags, True, 25).is_small(cores=2)
 
 
 @pytest.mark.parametrize(("seed", "quotas"), [*((seed, False) for seed in (2, 3, 4, 6, 7, 8)), (7, True)])

@@ -93,6 +93,17 @@ def test_commands_of_which_nothing_came_are_told(tmp_path: Path) -> None:
     assert lines_of(run.scenarios, nothing_over) == []
 
 
+def test_not_all_of_many_commands_are_told(tmp_path: Path) -> None:
+    same = 'config = { "min.insync.replicas" = 1 }\n'
+    told = notes(tmp_path, more="".join(command("alter_config", at, same) for at in range(30, 60)))
+    assert told[0] == "alter_config of t in round 30 has no effect: min.insync.replicas = 1 is in force already"
+    assert len(told) == 21 and told[-1] == "10 more commands ask for what is so already"
+    notes(tmp_path, more="".join(command("preferred_leader_election", at) for at in range(30, 60)))
+    lines = lines_of(load_run(str(tmp_path / "noted.toml")).scenarios, {(0, "t", 0): [(30, "election")]})
+    assert lines[0] == "preferred_leader_election in round 30 had no effect on 1 of 2 partitions, t 1: nobody was elected then"
+    assert len(lines) == 21 and lines[-1] == "10 more commands had no effect on partitions of theirs"
+
+
 def test_what_slow_disks_and_links_limit(tmp_path: Path) -> None:
     disk = '[[faults]]\nkind = "slow_disk"\nbroker = 1\nbytes_per_second = 1000\nfrom_round = 5\n'
     link = '[[faults]]\nkind = "slow_link"\nbroker = 1\nSLOW\nfrom_round = 5\n'

@@ -56,6 +56,8 @@ def both_ends(text: str, max_chars: int) -> str:
 
 
 def _escaped(text: str) -> str:
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 

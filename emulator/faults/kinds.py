@@ -173,7 +173,8 @@ def read_fault_rows(faults: pa.Table, rounds: int) -> list[FaultRow]:
     """
     names = [field.name for field in FAULT_SCHEMA if field.name != "name"]
     absent = [None] * faults.num_rows
-    columns = [faults.column(name).to_pylist() if name in faults.column_names else absent for name in names]
+    given = {name for name, column in zip(faults.column_names, faults.columns, strict=True) if column.null_count < len(column)}
+    columns = [faults.column(name).to_pylist() if name in given else absent for name in names]
     rows = []
     for fault_id, values in enumerate(zip(*columns, strict=True)):
         row = dict(zip(names, values, strict=True))

@@ -50,19 +50,20 @@ def _follow(own: Sequence[FaultRow], rounds: int) -> list[tuple[int, ServerState
     steps: list[tuple[int, ServerState]] = []
     cause = NO_FAULT
     for edge in sorted(edge for edge in edges if edge < rounds):
-        held = [f for f in own if f.from_round <= edge < f.to_round]
-        cause = min(((f.rank, f.fault_id) for f in held), default=(0, cause))[1]
-        kinds, begun = {f.of_broker for f in held}, {f.of_broker for f in held if f.from_round == edge}
+        held = [(f.of_broker, f) for f in own if f.from_round <= edge < f.to_round]
+        cause = min(((f.rank, f.fault_id) for _, f in held), default=(0, cause))[1]
+        kinds, begun = {kind for kind, _ in held}, {kind for kind, f in held if f.from_round == edge}
+        isolations = [f for kind, f in held if kind == "isolation"]
         state = ServerState(
-            down=bool(kinds & set(DEAD_KINDS)),
+            down=not kinds.isdisjoint(DEAD_KINDS),
             paused="broker_pause" in kinds,
-            isolated="isolation" in kinds,
-            clients_cut=any(f.of_broker == "isolation" and f.clients for f in held),
+            isolated=bool(isolations),
+            clients_cut=any(f.clients for f in isolations),
             no_power="power_loss" in kinds,
             power_lost="power_loss" in begun,
             disk_lost="disk_loss" in begun,
             cause=cause,
-            island=island_of(f for f in held if f.of_broker == "isolation"),
+            island=island_of(isolations),
         )
         if not steps or steps[-1][1] != state or state.power_lost or state.disk_lost:
             steps.append((edge, state))
@@ -90,8 +91,9 @@ def slow_links(faults: Iterable[FaultRow], place: Mapping[int, int], round_ms: i
         if fault.kind != "slow_link" or fault.broker is None or fault.round_trip_ms is None:
             continue
         own, rounds = place[fault.broker], int(fault.round_trip_ms // round_ms)
-        others = [at for at in place.values() if at != own and (fault.peer is None or at == place[fault.peer])]
-        for other in others:
+        for other in place.values() if fault.peer is None else (place[fault.peer],):
+            if other == own:
+                continue
             if fault.direction in ("both", "out"):
                 slow.append((own, other, fault.from_round, fault.to_round, rounds))
             if fault.direction in ("both", "in"):

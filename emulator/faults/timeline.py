@@ -108,17 +108,15 @@ def broker_timelines(
     controller_up = sweep(grouped.controller_loss, lambda rows: not rows)
     stale_everywhere = sweep(grouped.everywhere.stale, _distinct)
     of_nobody = broker_states((), controller_up, rounds, session_timeout_rounds)
-    states = {
-        broker: broker_states(own, controller_up, rounds, session_timeout_rounds) if own else of_nobody
-        for broker, own in ((broker, grouped.of_broker[broker].own) for broker, _ in brokers)
-    }
     timelines: dict[int, list[BrokerSegment]] = {}
     untouched: list[BrokerSegment] | None = None
-    for broker, state in states.items():
-        touching = grouped.of_broker[broker]
-        if touching == UNTOUCHED and untouched is not None:
+    for broker, _ in brokers:
+        touching = grouped.of_broker.get(broker, UNTOUCHED)
+        if touching is UNTOUCHED and untouched is not None:
             timelines[broker] = untouched
             continue
+        own = touching.own
+        state = broker_states(own, controller_up, rounds, session_timeout_rounds) if own else of_nobody
         stale = stale_everywhere
         if touching.stale:
             stale = sweep(touching.stale + grouped.everywhere.stale, _distinct)
@@ -134,7 +132,7 @@ def broker_timelines(
             sweep(touching.causes + grouped.everywhere.causes, _strongest),
         ]
         timelines[broker] = _segments(functions, rounds)
-        if touching == UNTOUCHED:
+        if touching is UNTOUCHED:
             untouched = timelines[broker]  # what brokers that no fault names have in common
     return timelines
 

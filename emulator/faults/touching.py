@@ -45,9 +45,10 @@ UNTOUCHED = Touching()
 
 @dataclass(slots=True)
 class Grouped:
-    """All faults of a scenario: by broker, of every broker, of the controller (fault_id)."""
+    """All faults of a scenario: by broker, of those that some touch, of every broker, of the controller (fault_id)."""
 
-    of_broker: dict[int, Touching]
+    brokers: Mapping[int, str | None]
+    of_broker: defaultdict[int, Touching] = field(default_factory=lambda: defaultdict(Touching))
     everywhere: Touching = field(default_factory=Touching)
     controller_loss: list[Interval[int]] = field(default_factory=list)
 
@@ -64,10 +65,10 @@ def grouped_faults(rows: Iterable[FaultRow], brokers: Sequence[tuple[int, str | 
     for broker, rack in brokers:
         if rack is not None:
             of_rack[str(rack)].append(broker)
-    grouped = Grouped({broker: Touching() for broker, _ in brokers})
+    grouped = Grouped(dict(brokers))
     for row in rows:
         for end in (row.broker, row.peer):
-            if end is not None and end not in grouped.of_broker:
+            if end is not None and end not in grouped.brokers:
                 raise ValueError(f"fault {row.fault_id}: {row.kind} names broker {end}, which does not exist")
         _place(grouped, row, of_rack)
     return grouped
@@ -93,7 +94,7 @@ def _place_link(grouped: Grouped, row: FaultRow) -> None:
 
     What all peers have of a row is one object: a fault of all links of all brokers notes millions.
     """
-    peers = [peer for peer in ((row.peer,) if row.peer is not None else grouped.of_broker) if peer != row.broker]
+    peers = [peer for peer in ((row.peer,) if row.peer is not None else grouped.brokers) if peer != row.broker]
     if row.broker is None or not peers:
         return
     own = grouped.touching(row.broker, row)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ FLAGS = (
     *("clean_stop", "power_loss", "disk_loss", "clients_cut", "controller_up", "is_with_rack"),
 )
 """Flags of a BrokerSegment."""
+
+_flags_of = attrgetter(*FLAGS)
 
 
 def joined(high: np.ndarray, low: np.ndarray | int) -> np.ndarray:
@@ -66,41 +69,48 @@ class BrokerColumns:
         by_broker = [over_time.spans(broker) for broker in over_time.brokers]
         spans = [span for of_broker in by_broker for span in of_broker]
         segments = [span.segment for span in spans]
+        altered = [i for i, span in enumerate(spans) if span.settings]
         self.broker = np.repeat(np.arange(len(by_broker)), [len(of_broker) for of_broker in by_broker])
         self.round = np.array([span.from_round for span in spans], np.int64)
 
         def per_round(rate: int) -> int:
             return max(1, rate * round_ms // 1000)
 
-        def setting(key: str) -> list[Any]:
-            return [span.settings.get(key) for span in spans]
+        def setting(key: str, as_number: Callable[[Any], int] = int) -> np.ndarray:
+            found = np.full(len(spans), NONE)
+            for i in altered:
+                value = spans[i].settings.get(key)
+                if value is not None:
+                    found[i] = as_number(value)
+            return found
 
-        self.flags = {name: np.array([getattr(s, name) for s in segments], bool) for name in FLAGS}
-        self.disk = _numbers(None if (rate := s.disk_bytes_per_second) is None else per_round(rate) for s in segments)
-        self.cause = _numbers(s.cause for s in segments)
-        self.moment = _numbers(s.moment for s in segments)
-        waits, pending = setting("replica.fetch.wait.max.ms"), setting("follower.fetch.last.tiered.offset.enable")
-        quotas = setting("remote.log.manager.copy.max.bytes.per.second")
-        read_quotas = setting("remote.log.manager.fetch.max.bytes.per.second")
+        distinct = list({id(segment): segment for segment in segments}.values())  # brokers that no fault touches share theirs
+        place = {id(segment): i for i, segment in enumerate(distinct)}
+        at = np.array([place[id(segment)] for segment in segments], np.int64)
+        flags = np.array([_flags_of(segment) for segment in distinct], bool).reshape(-1, len(FLAGS))[at]
+        self.flags = {name: flags[:, i] for i, name in enumerate(FLAGS)}
+        self.disk = _numbers(None if (rate := s.disk_bytes_per_second) is None else per_round(rate) for s in distinct)[at]
+        self.cause = _numbers(s.cause for s in distinct)[at]
+        self.moment = _numbers(s.moment for s in distinct)[at]
         self.settings = {
-            "fetch_max_bytes": _numbers(setting("replica.fetch.max.bytes")),
-            "response_max_bytes": _numbers(setting("replica.fetch.response.max.bytes")),
-            "no_wait": _numbers(None if wait is None else int(wait == 0) for wait in waits),
-            "metadata_lag": _numbers(setting(METADATA_LAG)),
-            "copy_quota": _numbers(None if quota is None else copy_quota(quota, round_ms) for quota in quotas),
-            "read_quota": _numbers(None if quota is None else read_quota(quota, round_ms) for quota in read_quotas),
-            "reader_threads": _numbers(setting("remote.log.reader.threads")),
-            "reader_queue": _numbers(setting("remote.log.reader.max.pending.tasks")),
-            "index_cache_bytes": _numbers(setting("remote.log.index.file.cache.total.size.bytes")),
-            "at_pending_upload": _numbers(None if enabled is None else int(enabled) for enabled in pending),
+            "fetch_max_bytes": setting("replica.fetch.max.bytes"),
+            "response_max_bytes": setting("replica.fetch.response.max.bytes"),
+            "no_wait": setting("replica.fetch.wait.max.ms", lambda wait: int(wait == 0)),
+            "metadata_lag": setting(METADATA_LAG),
+            "copy_quota": setting("remote.log.manager.copy.max.bytes.per.second", lambda quota: copy_quota(quota, round_ms)),
+            "read_quota": setting("remote.log.manager.fetch.max.bytes.per.second", lambda quota: read_quota(quota, round_ms)),
+            "reader_threads": setting("remote.log.reader.threads"),
+            "reader_queue": setting("remote.log.reader.max.pending.tasks"),
+            "index_cache_bytes": setting("remote.log.index.file.cache.total.size.bytes"),
+            "at_pending_upload": setting("follower.fetch.last.tiered.offset.enable"),
         }
         cut = [(i, peer, 0) for i, s in enumerate(segments) for peer in s.drop_to]
         slow = [(i, peer, per_round(rate)) for i, s in enumerate(segments) for peer, rate in s.slow_to]
         far = [(i, peer, round_trip_us) for i, s in enumerate(segments) for peer, round_trip_us in s.far_to]
         self.cut_links, self.slow_links, self.far_links = (Links.of(links, len(spans), self.ids) for links in (cut, slow, far))
         numbers: dict[tuple[StalePartition, ...], int] = {(): 0}
-        self.stale = np.array([numbers.setdefault(s.stale, len(numbers)) for s in segments], np.int64)
-        self.stale_before = np.array([numbers.setdefault(s.stale_before, len(numbers)) for s in segments], np.int64)
+        self.stale = np.array([numbers.setdefault(s.stale, len(numbers)) for s in distinct], np.int64)[at]
+        self.stale_before = np.array([numbers.setdefault(s.stale_before, len(numbers)) for s in distinct], np.int64)[at]
         self.stale_sets = list(numbers)
 
 

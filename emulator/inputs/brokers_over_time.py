@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+import pyarrow.compute as pc
+
 from emulator.faults.kinds import FaultRow, read_fault_rows
 from emulator.faults.steps import sweep
 from emulator.faults.timeline import BrokerSegment
@@ -30,7 +32,6 @@ class BrokersOverTime:
     def __init__(self, scenario: Scenario, timelines: dict[int, list[BrokerSegment]]) -> None:
         self._rounds = scenario.rounds
         self._timelines = timelines
-        self._starts = {b: [s.from_round for s in segments] for b, segments in timelines.items()}
         self._settings = _broker_settings(scenario)
 
     @property
@@ -38,18 +39,17 @@ class BrokersOverTime:
         """The brokers' ids, ascending."""
         return sorted(self._timelines)
 
-    def segment(self, broker: int, round_: int) -> BrokerSegment:
-        """The segment of a broker's timeline that holds a round."""
-        return self._timelines[broker][bisect_right(self._starts[broker], round_) - 1]
-
     def spans(self, broker: int) -> list[BrokerSpan]:
         """The spans of the run in which nothing changes for a broker, in order."""
-        altered = self._settings.get(broker, {})
+        segments, altered = self._timelines[broker], self._settings.get(broker, {})
         settings: dict[str, Any] = {}
+        if not altered:
+            return [BrokerSpan(segment.from_round, segment, settings) for segment in segments]
+        starts = [segment.from_round for segment in segments]
         spans = []
-        for round_ in sorted({*self._starts[broker], *(r for r in altered if r < self._rounds)}):
+        for round_ in sorted({*starts, *(r for r in altered if r < self._rounds)}):
             settings = settings | altered[round_] if round_ in altered else settings
-            spans.append(BrokerSpan(round_, self.segment(broker, round_), settings))
+            spans.append(BrokerSpan(round_, segments[bisect_right(starts, round_) - 1], settings))
         return spans
 
 
@@ -59,7 +59,7 @@ def _broker_settings(scenario: Scenario) -> dict[int, dict[int, dict[str, Any]]]
     for command in sorted(scenario.commands, key=lambda c: c.round):
         if command.kind == "alter_config" and command.broker is not None:
             settings[command.broker].setdefault(command.round, {}).update(command.config or {})
-    lags = [row for row in read_fault_rows(scenario.faults, scenario.rounds) if row.kind == METADATA_LAG]
+    lags = read_fault_rows(scenario.faults.filter(pc.equal(scenario.faults.column("kind"), METADATA_LAG)), scenario.rounds)
     for broker in [b.id for b in scenario.brokers] if lags else []:
         own = [(row.from_round, row.to_round, row) for row in lags if row.broker in (None, broker)]
         for round_, lag in sweep(own, _largest_lag):

@@ -53,9 +53,11 @@ def resolve_cluster(
     given, and for whatever is wrong in the files they name.
     """
     brokers, imported = _resolve_brokers(places, shape, folder, files)
-    limits = {name: getattr(shape, name) for name in _LIMITS}
-    limited = [replace(b, **{name: given for name, given in limits.items() if getattr(b, name) is None}) for b in brokers]
-    return _in_regions(places, shape, limited), imported
+    limits = {name: given for name in _LIMITS if (given := getattr(shape, name)) is not None}
+    if limits:
+        own = ({name: given for name, given in limits.items() if getattr(broker, name) is None} for broker in brokers)
+        brokers = tuple(replace(broker, **limited) for broker, limited in zip(brokers, own, strict=True))
+    return _in_regions(places, shape, brokers), imported
 
 
 def _in_regions(places: Places, shape: ClusterShape, brokers: Sequence[Broker]) -> tuple[Broker, ...]:

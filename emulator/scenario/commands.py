@@ -109,13 +109,13 @@ def _check_keys(places: Places, here: Location, shape: CommandShape, kinds: Mapp
     if kind is None:
         problem = f"unknown kind {quoted(shape.kind)}{did_you_mean(shape.kind, kinds)}"
         raise places.error((*here, "kind"), problem, listing(kinds))
-    allowed = listing(["round", "kind", *kind.required, *(f"{key} (optional)" for key in (*kind.optional, "name"))])
-    given = {key for key in CommandShape.model_fields if getattr(shape, key) is not None}
+    allowed = ["round", "kind", *kind.required, *(f"{key} (optional)" for key in (*kind.optional, "name"))]
+    given = {key for key, value in shape if value is not None}
     for key in kind.required:
         if key not in given:
-            raise places.error((*here, key), f"{shape.kind} needs {key}", allowed)
+            raise places.error((*here, key), f"{shape.kind} needs {key}", listing(allowed))
     for key in sorted(given):
         if key not in (*OF_EVERY_KIND, *kind.required, *kind.optional):
-            raise places.error((*here, key), f"{shape.kind} has no use for {key}", allowed)
+            raise places.error((*here, key), f"{shape.kind} has no use for {key}", listing(allowed))
     if shape.kind == "alter_config" and shape.topic is not None and shape.broker is not None:
         raise places.error((*here, "broker"), "alter_config has a topic and a broker", "one of them, or neither")

@@ -240,8 +240,8 @@ def find_problem(key: str, value: object, for_topic: bool, keys: Mapping[str, Co
     """
     keys = KEYS if keys is None else keys
     row = keys.get(key)
-    takes = [name for name, known in keys.items() if known.topic or not for_topic]
     if row is None:
+        takes = [name for name, known in keys.items() if known.topic or not for_topic]
         return f"unknown config key {quoted(key)}{did_you_mean(key, takes)}", listing(takes)
     if for_topic and not row.topic:
         if row.setting != key:

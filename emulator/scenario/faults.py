@@ -23,6 +23,8 @@ SEED_STRIDE = 0x9E3779B97F4A7C15  # far apart, so that no generator repeats one 
 EMULATED = tuple(FAULT_KINDS)
 STALLING = "slow_remote_storage"
 """The kind that may leave nothing: a copy waits then."""
+OF_LINKS = frozenset({"link_cut", "slow_link"})
+"""Kinds that may have a direction."""
 MEAN_DURATION_MS = 60_000
 """Mean duration of a drawn fault that nothing is said of."""
 _DURATIONS = {"mean_duration_rounds", "duration_rounds_min", "duration_rounds_max"}
@@ -40,7 +42,7 @@ def resolve_faults(sources: Sequence[Rows], brokers: Sequence[Broker], partition
     with what it has no use for, with an impossible interval, or naming a broker, rack, topic or partition that does
     not exist.
     """
-    return pa.concat_tables([_resolve(rows, brokers, partitions, rounds) for rows in sources]).cast(FAULT_SCHEMA)
+    return pa.concat_tables([_resolve(rows, brokers, partitions, rounds) for rows in sources])
 
 
 def draw_generators(
@@ -94,46 +96,54 @@ def _resolve(rows: Rows, brokers: Sequence[Broker], partitions: Mapping[str, int
     _check_kinds(rows)
     rows.check_interval()
     rows.check_range("bytes_per_second", 0)
-    stalled = pc.and_(pc.equal(rows.table.column("bytes_per_second"), 0), pc.not_equal(rows.table.column("kind"), STALLING))
-    rows.refuse(stalled, "bytes_per_second", "{value} is out of range", "1 or more")
+    if rows.has_any("bytes_per_second"):
+        stalled = pc.and_(pc.equal(rows.table.column("bytes_per_second"), 0), pc.not_equal(rows.table.column("kind"), STALLING))
+        rows.refuse(stalled, "bytes_per_second", "{value} is out of range", "1 or more")
     rows.check_range("round_trip_ms", MIN_ROUND_TRIP_MS, MAX_ROUND_MS)
     rows.check_range("lag_rounds", 0, INT_MAX)
-    prompt = pc.and_(pc.equal(rows.table.column("lag_rounds"), 0), pc.equal(rows.table.column("kind"), "slow_bookie"))
-    rows.refuse(prompt, "lag_rounds", "{value} is out of range", "1 or more")
-    moments = rows.table.column("moment")
-    wrong = pc.invert(pc.and_(pc.greater_equal(moments, 0), pc.less_equal(moments, 1)))  # also what is not a number
-    rows.refuse(wrong, "moment", "{value} is no moment of a round", "0 or more and below 1, or 1 for after the append")
-    directions = rows.table.column("direction")
-    wrong = pc.invert(pc.is_in(directions, value_set=pa.array([None, *DIRECTIONS], pa.string())))
-    rows.refuse(wrong, "direction", "{value} is not known", '"both", "out" or "in"')
+    if rows.has_any("lag_rounds"):
+        prompt = pc.and_(pc.equal(rows.table.column("lag_rounds"), 0), pc.equal(rows.table.column("kind"), "slow_bookie"))
+        rows.refuse(prompt, "lag_rounds", "{value} is out of range", "1 or more")
+    if rows.has_any("moment"):
+        moments = rows.table.column("moment")
+        wrong = pc.invert(pc.and_(pc.greater_equal(moments, 0), pc.less_equal(moments, 1)))  # also what is not a number
+        rows.refuse(wrong, "moment", "{value} is no moment of a round", "0 or more and below 1, or 1 for after the append")
+    if rows.has_any("direction"):
+        directions = rows.table.column("direction")
+        wrong = pc.invert(pc.is_in(directions, value_set=pa.array([None, *DIRECTIONS], pa.string())))
+        rows.refuse(wrong, "direction", "{value} is not known", '"both", "out" or "in"')
     _check_brokers(rows, brokers)
-    if rows.table.column("topic").null_count < rows.table.num_rows:
+    if rows.has_any("topic"):
         rows.check_partition(rows.check_topics(partitions))
     return _filled(rows.table, rounds)
 
 
 def _check_kinds(rows: Rows) -> None:
     kinds = rows.table.column("kind")
-    unknown = pc.invert(pc.is_in(kinds, value_set=pa.array(list(FAULT_KINDS))))
-    first = pc.index(unknown, True).as_py()
-    if first >= 0:
-        name = kinds[first].as_py()
-        raise rows.error(first, "kind", f"unknown kind {quoted(name)}{did_you_mean(name, EMULATED)}", listing(EMULATED))
+    there = kinds.unique().to_pylist()
+    for name in there:
+        if name not in FAULT_KINDS:
+            problem = f"unknown kind {quoted(name)}{did_you_mean(name, EMULATED)}"
+            raise rows.error(pc.index(kinds, name).as_py(), "kind", problem, listing(EMULATED))
     for column in FAULT_SCHEMA.names:
         if column in OF_EVERY_KIND:
             continue
-        present = pc.is_valid(rows.table.column(column))
-        needing = [kind for kind in EMULATED if column in FAULT_KINDS[kind].required]
-        bad = pc.and_(pc.invert(present), pc.is_in(kinds, value_set=pa.array(needing, pa.string())))
-        _refuse_column(rows, bad, column, "needs")
-        taking = [*needing, *(kind for kind in EMULATED if column in FAULT_KINDS[kind].optional)]
-        bad = pc.and_(present, pc.invert(pc.is_in(kinds, value_set=pa.array(taking, pa.string()))))
-        _refuse_column(rows, bad, column, "has no use for")
-    says = [pc.is_valid(rows.table.column(name)) for name in SLOWNESS]
-    bad = pc.and_(pc.equal(kinds, "slow_link"), pc.invert(pc.or_(*says)))
-    _refuse_column(rows, bad, SLOWNESS[0], f"needs {SLOWNESS[1]} or")
-    orphans = pc.and_(pc.is_valid(rows.table.column("partition")), pc.is_null(rows.table.column("topic")))
-    rows.refuse(orphans, "partition", "{value} stands without a topic", "topic and partition, topic alone, or neither")
+        values = rows.table.column(column)
+        needing = [kind for kind in there if column in FAULT_KINDS[kind].required]
+        if needing and values.null_count:
+            bad = pc.and_(pc.is_null(values), pc.is_in(kinds, value_set=pa.array(needing, pa.string())))
+            _refuse_column(rows, bad, column, "needs")
+        idle = [kind for kind in there if column not in (*FAULT_KINDS[kind].required, *FAULT_KINDS[kind].optional)]
+        if idle and rows.has_any(column):
+            bad = pc.and_(pc.is_valid(values), pc.is_in(kinds, value_set=pa.array(idle, pa.string())))
+            _refuse_column(rows, bad, column, "has no use for")
+    if "slow_link" in there:
+        says = [pc.is_valid(rows.table.column(name)) for name in SLOWNESS]
+        bad = pc.and_(pc.equal(kinds, "slow_link"), pc.invert(pc.or_(*says)))
+        _refuse_column(rows, bad, SLOWNESS[0], f"needs {SLOWNESS[1]} or")
+    if rows.has_any("partition"):
+        orphans = pc.and_(pc.is_valid(rows.table.column("partition")), pc.is_null(rows.table.column("topic")))
+        rows.refuse(orphans, "partition", "{value} stands without a topic", "topic and partition, topic alone, or neither")
 
 
 def _refuse_column(rows: Rows, bad: Any, column: str, verb: str) -> None:
@@ -151,8 +161,9 @@ def _check_brokers(rows: Rows, brokers: Sequence[Broker]) -> None:
     allowed = broker_ids_allowed(ids)
     rows.check_member("broker", ids, "broker", allowed)
     rows.check_member("peer", ids, "broker", allowed)
-    same = pc.equal(rows.table.column("broker"), rows.table.column("peer"))
-    rows.refuse(same, "peer", "{value} is the broker itself", "another broker")
+    if rows.has_any("peer"):
+        same = pc.equal(rows.table.column("broker"), rows.table.column("peer"))
+        rows.refuse(same, "peer", "{value} is the broker itself", "another broker")
     rows.check_member("rack", racks, "rack", _racks_allowed(brokers))
 
 
@@ -174,9 +185,11 @@ def broker_ids_allowed(ids: Sequence[int]) -> str:
 
 
 def _filled(table: pa.Table, rounds: int) -> pa.Table:
-    links = pc.is_in(table.column("kind"), value_set=pa.array(["link_cut", "slow_link"]))
+    kinds = table.column("kind")
     columns = {name: table.column(name) for name in FAULT_SCHEMA.names}
     columns["to_round"] = fill_to_round(columns["from_round"], columns["to_round"], rounds)
-    columns["direction"] = pc.if_else(links, pc.fill_null(columns["direction"], "both"), pa.nulls(table.num_rows, pa.string()))
+    if not OF_LINKS.isdisjoint(kinds.unique().to_pylist()):
+        links = pc.is_in(kinds, value_set=pa.array(sorted(OF_LINKS)))
+        columns["direction"] = pc.if_else(links, pc.fill_null(columns["direction"], "both"), pa.nulls(len(kinds), pa.string()))
     columns["clients"] = pc.fill_null(columns["clients"], False)
-    return pa.table(columns)
+    return pa.table(columns, schema=FAULT_SCHEMA)

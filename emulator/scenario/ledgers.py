@@ -108,10 +108,9 @@ def refuse_other_systems(places: Places, protocol: str, workload: pa.Table, faul
         return
     if workload.column("max_in_flight").null_count < workload.num_rows:
         raise places.error(("workload",), "max_in_flight: Kafka's producers are not limited by it", 'protocol = "bookkeeper"')
-    at = pc.index(pc.is_in(faults.column("kind"), value_set=pa.array(LEDGER_KINDS)), True).as_py()
-    if at >= 0:
-        kind = faults.column("kind")[at].as_py()
-        raise places.error(("faults",), f"{kind} is about ledgers", f'protocol = "{next(iter(LEDGER_PROTOCOLS))}"')
+    for kind in faults.column("kind").unique().to_pylist():
+        if kind in LEDGER_KINDS:
+            raise places.error(("faults",), f"{kind} is about ledgers", f'protocol = "{next(iter(LEDGER_PROTOCOLS))}"')
 
 
 def check_ledger_config(places: Places, location: Location, config: Mapping[str, object], for_topic: bool) -> None:

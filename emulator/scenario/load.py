@@ -68,7 +68,7 @@ from emulator.scenario.quorums import (
     refuse_unused_by_groups,
 )
 from emulator.scenario.rates import PER_SECOND
-from emulator.scenario.rows import Rows, TableFiles, rows_of_list
+from emulator.scenario.rows import Rows, TableFiles, no_rows, rows_of_list
 from emulator.scenario.shapes import ClusterShape, ScenarioShape
 from emulator.scenario.sweeps import resolve_sweeps
 from emulator.scenario.table_files import absolute_path, resolve_path
@@ -258,10 +258,10 @@ def _initial(
         to_come = bookies_to_come(places, shape.commands)
         brokers = tuple(broker for broker in brokers if broker.id not in to_come)
         ledgers = resolve_initial_ledgers(places, shape.initial, topics, brokers, config, known)
-        partitions, replicas, segments = (schema.empty_table() for schema in none)
+        partitions, replicas, segments = map(no_rows, none)
         return partitions, replicas, segments, ledgers
     tables = (imported.partitions, imported.replicas, imported.remote_segments) if isinstance(imported, Imported) else ()
-    return *resolve_initial(places, shape.initial, topics, tables, file), INITIAL_LEDGERS_SCHEMA.empty_table()
+    return *resolve_initial(places, shape.initial, topics, tables, file), no_rows(INITIAL_LEDGERS_SCHEMA)
 
 
 def _initial_file(

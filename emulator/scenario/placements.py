@@ -53,16 +53,16 @@ def place(places: Places, here: Location, shape: TopicShape, brokers: Sequence[B
             takers = " or ".join(quoted(other) for other, keys in PLACEMENTS.items() if key in keys)
             raise places.error((*here, key), f"{name} has no use for it", f"it with placement {takers}")
     racks = {broker.id: broker.rack for broker in brokers if broker.rack is not None}
-    draws = np.random.default_rng([seed, crc32(shape.name.encode())])
+    own_seed = [seed, crc32(shape.name.encode())]
     if name == "random":
-        return place_at_random(ids, partitions, factor, draws)
+        return place_at_random(ids, partitions, factor, np.random.default_rng(own_seed))
     if name == "copyset":
         _check_scatter_width(places, here, shape, len(ids) - 1)
         copysets = permuted_copysets(ids, factor, shape.scatter_width or 0, np.random.default_rng([seed]))
-        return place_on_copysets(copysets, partitions, draws)
+        return place_on_copysets(copysets, partitions, np.random.default_rng(own_seed))
     if name == "tiered-replication":
         copysets, backups = _tiered(places, here, shape, ids, racks)
-        return place_on_copysets(copysets, partitions, draws, backups)
+        return place_on_copysets(copysets, partitions, np.random.default_rng(own_seed), backups)
     if name == "modulo":
         return modulo(ids, partitions, factor)
     if name == "rack-aware":

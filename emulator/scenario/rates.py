@@ -45,6 +45,8 @@ def in_rounds(rows: Rows, rounds: int, round_ms: int, window_rounds: int) -> pa.
     """
     table = rows.table
     per_round, per_second = table.column(PER_ROUND), table.column(PER_SECOND)
+    if not rows.has_any(PER_SECOND) and not per_round.null_count:
+        return table
     given = pc.is_valid(per_second)
     both = pc.and_(given, pc.is_valid(per_round))
     rows.refuse(both, PER_ROUND, "{value} stands beside records_per_second", "one of the two")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,13 +29,18 @@ class Rows:
         """Builds the error for one value."""
         return InputError.at(self.file, self.place(row, column), problem, allowed)
 
+    def has_any(self, column: str) -> bool:
+        """Whether some row has a value of this column: of most tables most columns have none, and need no look."""
+        values = self.table.column(column)
+        return values.null_count < len(values)
+
     def refuse(self, bad: Any, column: str, problem: str, allowed: str | Callable[[int], str]) -> None:
         """Raises InputError for the first row where `bad` (Arrow booleans; null is false) holds.
 
         `problem` may use {value}; `allowed` may be a function of the row.
         """
-        row = pc.index(bad, True).as_py()
-        if row >= 0:
+        if pc.any(bad).as_py():
+            row = pc.index(bad, True).as_py()
             value = self.table.column(column)[row].as_py()
             words = allowed if isinstance(allowed, str) else allowed(row)
             raise self.error(row, column, problem.format(value=quoted(value)), words)
@@ -42,6 +48,8 @@ class Rows:
     def check_range(self, column: str, low: float, high: float | None = None) -> None:
         """Raises InputError for the first value of `column` below `low` or above `high`."""
         values = self.table.column(column)
+        if not self.has_any(column):
+            return
         words = f"{low} or more" if high is None else f"{low} to {high}"
         bad = pc.less(values, low)
         if high is not None:
@@ -51,6 +59,8 @@ class Rows:
     def check_interval(self) -> None:
         """Raises InputError for the first row whose rounds are negative or whose interval is empty or backwards."""
         self.check_range("from_round", 0)
+        if not self.has_any("to_round"):
+            return
         start, end = self.table.column("from_round"), self.table.column("to_round")
         self.refuse(
             pc.less_equal(end, start),
@@ -61,6 +71,8 @@ class Rows:
 
     def check_member(self, column: str, known: Sequence[Any], what: str, allowed: str) -> None:
         """Raises InputError for the first value of `column` that is not one of `known`; nulls pass."""
+        if not self.has_any(column):
+            return
         values = self.table.column(column)
         bad = pc.and_(pc.is_valid(values), pc.invert(pc.is_in(values, value_set=pa.array(known, values.type))))
         self.refuse(bad, column, f"{what} {{value}} does not exist", allowed)
@@ -85,6 +97,8 @@ class Rows:
 
     def check_partition(self, limits: np.ndarray) -> None:
         """Raises InputError for the first `partition` not below its row's limit; nulls pass."""
+        if not self.has_any("partition"):
+            return
         self.refuse(
             pc.greater_equal(self.table.column("partition"), pa.array(limits)),
             "partition",
@@ -95,9 +109,20 @@ class Rows:
 
 def rows_of_list(places: Places, location: Location, entries: Sequence[Mapping[str, Any]], schema: pa.Schema) -> Rows:
     """The rows of a list of tables in the scenario file; keys that are no column of `schema` are left out."""
-    arrays = [pa.array([entry.get(name) for entry in entries], schema.field(name).type) for name in schema.names]
-    table = pa.table(arrays, schema=schema)
+    table = no_rows(schema)
+    if entries:
+        table = pa.table([_column([entry.get(f.name) for entry in entries], f.type) for f in schema], schema=schema)
     return Rows(table, places.file, lambda row, column: places.name(*location, row, column))
+
+
+@cache
+def no_rows(schema: pa.Schema) -> pa.Table:
+    """An empty table."""
+    return schema.empty_table()
+
+
+def _column(values: list[Any], of_type: pa.DataType) -> pa.Array:
+    return pa.nulls(len(values), of_type) if values.count(None) == len(values) else pa.array(values, of_type)
 
 
 class TableFiles:

@@ -6,6 +6,7 @@ scenario is resolved.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -75,11 +76,16 @@ class Shape(BaseModel):
     @classmethod
     def _refuse_unknown_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
-            known = [field.alias or name for name, field in cls.model_fields.items()]
+            known = _keys_of(cls)
             for key in data:
                 if key not in known:
                     raise PydanticCustomError("unknown_key", "unknown key", {"key": key, "known": known})
         return data
+
+
+@cache
+def _keys_of(shape: type[Shape]) -> list[str]:
+    return [field.alias or name for name, field in shape.model_fields.items()]
 
 
 class ScaleShape(Shape):

@@ -33,26 +33,25 @@ def naive_timelines(
     """Broker -> what the faults say of it in each round: the fields of BrokerSegment but its interval."""
     rows = [{**row, "fault_id": fault_id} for fault_id, row in enumerate(faults.to_pylist())]
     histories: dict[int, list[Row]] = {broker: [] for broker, _ in brokers}
+    own = {broker: _own(rows, broker, rack) for broker, rack in brokers}
+    touching = {broker: [row for row in rows if _touches(row, broker, rack, set(histories))] for broker, rack in brokers}
+    controller_up = [not any(row["kind"] == "controller_loss" and _holds(row, r) for row in rows) for r in range(rounds)]
     for round_ in range(rounds):
-        for broker, rack in brokers:
-            histories[broker].append(_state(rows, broker, rack, round_, histories[broker], session_timeout_rounds))
+        for broker, _ in brokers:
+            histories[broker].append(_state(own[broker], controller_up, round_, histories[broker], session_timeout_rounds))
         isolated = {broker for broker, history in histories.items() if history[round_]["isolated"]}
         mates = rack_mates(rows, brokers, round_)
-        for broker, rack in brokers:
+        for broker, _ in brokers:
             said = histories[broker][round_]
             said.update(_links(rows, broker, set(histories), isolated, mates, round_))
             said["stale"] = _stale(rows, broker, round_)
             said["stale_before"] = _stale(rows, broker, round_ - 1)
-            said["cause"] = _cause(rows, broker, rack, set(histories), round_)
+            said["cause"] = _cause(touching[broker], round_)
     return histories
 
 
 def _holds(row: Row, round_: int) -> bool:
     return bool(row["from_round"] <= round_ < row["to_round"])
-
-
-def _controller_up(rows: Sequence[Row], round_: int) -> bool:
-    return not any(row["kind"] == "controller_loss" and _holds(row, round_) for row in rows)
 
 
 def _stretch_start(unheard: Callable[[int], bool], round_: int) -> int:
@@ -63,10 +62,10 @@ def _stretch_start(unheard: Callable[[int], bool], round_: int) -> int:
     return first
 
 
-def _last_return(rows: Sequence[Row], round_: int) -> int:
+def _last_return(controller_up: Sequence[bool], round_: int) -> int:
     """The last round up to `round_` at which the controller came back; -1 if it never did."""
     for earlier in range(round_, 0, -1):
-        if _controller_up(rows, earlier) and not _controller_up(rows, earlier - 1):
+        if controller_up[earlier] and not controller_up[earlier - 1]:
             return earlier
     return -1
 
@@ -91,15 +90,20 @@ def _kind_at_broker(row: Row) -> str:
     return str(row["kind"])
 
 
-def _state(rows: Sequence[Row], broker: int, rack: str | None, round_: int, history: Sequence[Row], timeout_rounds: int) -> Row:
+def _own(rows: Sequence[Row], broker: int, rack: str | None) -> list[Row]:
+    """The faults of a broker and of its rack, as what they are to it."""
     own = [row for row in rows if row["broker"] == broker or (row["kind"] in OF_RACKS and row["rack"] == rack)]
-    own = [{**row, "kind": _kind_at_broker(row)} for row in own]
+    return [{**row, "kind": _kind_at_broker(row)} for row in own]
+
+
+def _state(own: Sequence[Row], up: Sequence[bool], round_: int, history: Sequence[Row], timeout_rounds: int) -> Row:
+    """`own`: `_own` of the broker; `up`: by round, whether there is a controller."""
     now = [row for row in own if _holds(row, round_)]
     starting = [row["kind"] for row in now if row["from_round"] == round_]
     dead_now = [row["kind"] for row in now if row["kind"] in DEAD]
     pause = any(row["kind"] == "broker_pause" for row in now)
     isolation = any(row["kind"] == "isolation" for row in now)
-    controller_up = _controller_up(rows, round_)
+    controller_up = up[round_]
     before: Row = history[-1] if history else dict.fromkeys(("offline", "paused", "isolated", "fenced", "stopped_cleanly"), False)
     was_unheard = before["offline"] or before["paused"] or before["isolated"]
 
@@ -109,7 +113,7 @@ def _state(rows: Sequence[Row], broker: int, rack: str | None, round_: int, hist
 
     def fencing_round(seen_until: int) -> int:
         start = _stretch_start(unheard_in, seen_until)
-        return max(start, _last_return(rows, round_)) + timeout_rounds
+        return max(start, _last_return(up, round_)) + timeout_rounds
 
     offline = bool(dead_now)
     if before["offline"] and not dead_now:
@@ -203,9 +207,9 @@ def _stale(rows: Sequence[Row], broker: int, round_: int) -> tuple[tuple[str | N
     return tuple(sorted(covered, key=lambda of: (of[0] or "", *(-1 if n is None else n for n in of[1:]))))
 
 
-def _cause(rows: Sequence[Row], broker: int, rack: str | None, brokers: set[int], round_: int) -> int:
+def _cause(touching: Sequence[Row], round_: int) -> int:
     for earlier in range(round_, -1, -1):
-        in_force = [row for row in rows if _holds(row, earlier) and _touches(row, broker, rack, brokers)]
+        in_force = [row for row in touching if _holds(row, earlier)]
         if in_force:
             return int(min(in_force, key=lambda row: (STRENGTH[_kind_at_broker(row)], row["fault_id"]))["fault_id"])
     return -1

@@ -116,7 +116,8 @@ class PackedLists:
     @property
     def counts(self) -> np.ndarray:
         """Rows of each list."""
-        return np.diff(self.offsets)
+        counts: np.ndarray = self.offsets[1:] - self.offsets[:-1]
+        return counts
 
     def pick(self, wanted: np.ndarray) -> PackedLists:
         """These lists, in this order."""

@@ -21,7 +21,6 @@ RULES_PLACES = {name: place for place, name in enumerate(CORE_RULES)}
 def rules_records() -> Any:
     """The rules of all protocols, in the order of CORE_RULES."""
     records = rows(Rules, len(CORE_RULES))
-    for place, values in enumerate(CORE_RULES.values()):
-        for name, value in values.items():
-            records[name][place] = value
+    for name in fields_of(Rules):
+        records[name] = [values[name] for values in CORE_RULES.values()]
     return records

@@ -23,8 +23,9 @@ DELIVERY_TIMEOUT_MS = 120_000
 def scenario_rows(scenarios: Sequence[Scenario], leaps: bool, bucket_rounds: int) -> Any:
     """Their records, in this order; `first_bucket` differs from block to block, and `some_tiered` is for all of them."""
     records = rows(ScenarioRow, len(scenarios))
-    for i, scenario in enumerate(scenarios):
-        values = {
+    values: dict[str, list[int]] = {}
+    for scenario in scenarios:
+        of_scenario = {
             "rules": RULES_PLACES[scenario.protocol],
             "rounds": scenario.rounds,
             "elr": int(scenario.features[ELR_FEATURE] > 0),
@@ -48,6 +49,8 @@ def scenario_rows(scenarios: Sequence[Scenario], leaps: bool, bucket_rounds: int
             "fetches_per_round": scenario.fetching.per_round or 0,
             "draws": draws_of_seed(scenario.seed),
         }
-        for name, value in values.items():
-            records[name][i] = value
+        for name, value in of_scenario.items():
+            values.setdefault(name, []).append(value)
+    for name, of_scenarios in values.items():
+        records[name] = of_scenarios
     return records

@@ -56,9 +56,10 @@ class StaleTable:
 def stale_classes(scenario: Scenario, places: TopicPlaces, table: StaleTable) -> np.ndarray:
     """By partition_id: the column of the patterns that cover it."""
     classes = np.zeros(places.partition_count, np.int64)
-    faults = scenario.faults.filter(pc.equal(scenario.faults.column("kind"), "stale_metadata"))
-    if not faults.num_rows:
+    kinds = scenario.faults.column("kind")
+    if "stale_metadata" not in kinds.unique().to_pylist():
         return classes
+    faults = scenario.faults.filter(pc.equal(kinds, "stale_metadata"))
     pairs = zip(faults.column("topic").to_pylist(), faults.column("partition").to_pylist(), strict=True)
     patterns = list(dict.fromkeys(pairs))
     globs = Globs(topic for topic, _ in patterns)
@@ -87,5 +88,7 @@ def _of_topic(matching: list[Any], classes: np.ndarray, table: StaleTable) -> No
 def has_late_news(scenario: Scenario) -> bool:
     """Whether a fault lets news through late (stale_metadata with lag_rounds)."""
     faults = scenario.faults
+    if faults.column("lag_rounds").null_count == faults.num_rows:
+        return False
     late = pc.and_(pc.is_valid(faults.column("lag_rounds")), pc.equal(faults.column("kind"), "stale_metadata"))
     return bool(pc.any(late).as_py())

@@ -93,7 +93,9 @@ def _numbers(scenario: Scenario) -> np.ndarray:
     columns.append(pc.index_in(table.column("acks"), pa.array(_ACKS)).to_numpy())
     more, of = np.zeros(table.num_rows, np.int64), np.ones(table.num_rows, np.int64)
     per_second = table.column("records_per_second")
-    has_rest = np.flatnonzero(pc.is_valid(per_second).to_numpy())
+    has_rest = np.zeros(0, np.int64)
+    if per_second.null_count < len(per_second):
+        has_rest = np.flatnonzero(pc.is_valid(per_second).to_numpy())
     for row in has_rest.tolist():
         rate = records_a_round(per_second[row].as_py(), scenario.round_ms)
         more[row], of[row] = rate.numerator % rate.denominator, rate.denominator
@@ -147,12 +149,14 @@ def ranges_of_rows(scenario: Scenario, places: TopicPlaces) -> tuple[np.ndarray,
 
 def _partition_ranges(texts: pa.StringArray, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(row, first partition, last) of all ranges of `partitions` texts such as "0-3,7", by row; null is all of `most`."""
+    row = np.arange(len(texts))
+    if texts.null_count == len(texts):
+        return row, np.zeros_like(row), np.full_like(row, most - 1)
     first, last = single_ranges(texts)
     is_null = pc.is_null(texts).to_numpy(zero_copy_only=False)
     several = np.flatnonzero(~is_null & pc.is_null(first).to_numpy(zero_copy_only=False))
     low = pc.fill_null(first, 0).to_numpy(zero_copy_only=False).copy()
     high = np.where(is_null, most - 1, pc.fill_null(last, -1).to_numpy(zero_copy_only=False))
-    row = np.arange(len(texts))
     if len(several):
         more = [(i, *ends) for i in several.tolist() for ends in parse_partitions(texts[i].as_py())]
         rest = np.delete(np.column_stack([row, low, high]), several, axis=0)

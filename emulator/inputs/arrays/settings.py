@@ -25,8 +25,9 @@ from emulator.rounds.kafka.input_records import Settings
 from emulator.rounds.records import fields_of
 from emulator.scenario import Command, Scenario, configs
 
-WIDTH = len(fields_of(Settings))
-CLEARS_ELR = list(fields_of(Settings)).index("clears_elr")
+FIELDS = list(fields_of(Settings))
+WIDTH = len(FIELDS)
+CLEARS_ELR = FIELDS.index("clears_elr")
 MIN_ISR = "min.insync.replicas"
 
 NO_LIMIT_ROUNDS = 2**31 - 1
@@ -98,7 +99,7 @@ def _row(round_ms: int, value: Any, round_: int, clears_elr: bool, flusher_ms: i
         **_storage(round_ms, value),
         **_reading(round_ms, value),
     }
-    return [int(fields[name]) for name in fields_of(Settings)]
+    return [int(fields[name]) for name in FIELDS]
 
 
 def _storage(round_ms: int, value: Any) -> dict[str, int]:

@@ -63,12 +63,25 @@ def parse_reading(sql: str) -> exp.Expr | None:
     return statement if isinstance(statement, exp.Query) else None
 
 
-def _refuse_words(sql: str) -> None:
+def first_word(sql: str) -> str:
+    """What a statement begins with, in capitals; an empty text for none."""
+    return _first(_words(sql))
+
+
+def _words(sql: str) -> list[str]:
     try:
-        words = [token.text.upper() for token in _Spark().tokenize(sql)]
+        return [token.text.upper() for token in _Spark().tokenize(sql)]
     except SqlglotError:  # as a text without its end, which Spark tells the place of
-        words = sql.upper().split()
-    first = next((word for word in words if word != "("), "")
+        return sql.upper().split()
+
+
+def _first(words: list[str]) -> str:
+    return next((word for word in words if word != "("), "")
+
+
+def _refuse_words(sql: str) -> None:
+    words = _words(sql)
+    first = _first(words)
     if first and first not in READING_WORDS:
         raise _refusal(f"a query cannot begin with {quoted(first)}")
     if first not in ("EXPLAIN", "SHOW", "DESCRIBE", "DESC", "SET"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,7 @@ from pyspark.sql import SparkSession
 import tests.quick_records  # noqa: F401
 from emulator.session import get_session, stop_if_ours
 from tests.engine_helpers import QUICK_JAVA
+from tests.quick_rows import play_with_quick_rows
 
 LONGEST = (
     "test_relational_rounds.py", "test_compiled.py", "test_golden.py", "test_relational_on_spark.py", "test_queries.py",
@@ -29,6 +31,8 @@ LONGEST = (
 def pytest_configure() -> None:
     """What collecting makes is not looked through for garbage, then or later: all of it stays to the end."""
     gc.disable()
+    if os.environ.get("NUMBA_DISABLE_JIT"):
+        play_with_quick_rows()
 
 
 def pytest_collection_finish() -> None:

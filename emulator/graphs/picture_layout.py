@@ -86,12 +86,12 @@ class Layout:
         """Half the width of a rack's block."""
         return self.dot + 5
 
-    @property
+    @cached_property
     def number_radius(self) -> float:
         """Where brokers' numbers are, in the middle."""
         return RADIUS + self.band + 12 + self.number_width / 2
 
-    @property
+    @cached_property
     def number_width(self) -> float:
         """Of the longest broker number."""
         return max((width_of(str(broker)) for broker in self.cluster.brokers.tolist()), default=0)
@@ -101,12 +101,12 @@ class Layout:
         """True if there is room for every broker's number."""
         return self.step * self.number_radius >= self.number_width + 2
 
-    @property
+    @cached_property
     def rack_radius(self) -> float:
         """Where racks' labels begin."""
         return self.number_radius + self.number_width / 2 + 18
 
-    @property
+    @cached_property
     def middle(self) -> float:
         """x and y of the circle's middle: half the sheet's height."""
         return self.rack_radius + max((width_of(f"rack {rack.name}") for rack in self.racks), default=0) + _EDGE

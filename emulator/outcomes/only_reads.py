@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Sequence
 
-from sqlglot import exp, parse
+from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 from sqlglot.parsers.spark import SparkParser
@@ -41,9 +42,15 @@ def parse_reading(sql: str) -> exp.Expr | None:
     Raises InputError, one line, for what does more than read the tables of a run: it writes, sets something up, runs a program
     or Java, or reads a file. Of what cannot be parsed here the words decide.
     """
-    _refuse_words(sql)
+    dialect = _Spark()
     try:
-        statements = [statement for statement in parse(sql, read=_Spark) if statement is not None]
+        tokens = dialect.tokenize(sql)
+    except SqlglotError:  # as a text without its end, which Spark tells the place of
+        _refuse_words(sql.upper().split())
+        return None
+    _refuse_words([token.text.upper() for token in tokens])
+    try:
+        statements = [statement for statement in dialect.parser().parse(tokens, sql) if statement is not None]
     except (SqlglotError, RecursionError):
         return None
     if len(statements) > 1:
@@ -63,12 +70,20 @@ def parse_reading(sql: str) -> exp.Expr | None:
     return statement if isinstance(statement, exp.Query) else None
 
 
-def _refuse_words(sql: str) -> None:
+def first_word(sql: str) -> str:
+    """What a statement begins with, in capitals; an empty text for none."""
     try:
-        words = [token.text.upper() for token in _Spark().tokenize(sql)]
-    except SqlglotError:  # as a text without its end, which Spark tells the place of
-        words = sql.upper().split()
-    first = next((word for word in words if word != "("), "")
+        return _first([token.text.upper() for token in _Spark().tokenize(sql)])
+    except SqlglotError:
+        return _first(sql.upper().split())
+
+
+def _first(words: Sequence[str]) -> str:
+    return next((word for word in words if word != "("), "")
+
+
+def _refuse_words(words: Sequence[str]) -> None:
+    first = _first(words)
     if first and first not in READING_WORDS:
         raise _refusal(f"a query cannot begin with {quoted(first)}")
     if first not in ("EXPLAIN", "SHOW", "DESCRIBE", "DESC", "SET"):

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from emulator.errors import InputError
-from emulator.outcomes.only_reads import parse_reading
+from emulator.outcomes.only_reads import first_word, parse_reading
 from emulator.outcomes.prices import PricesShape
 from emulator.outcomes.resolve import resolve
 from emulator.outcomes.view_texts import names_in, no_tables, refuse_without_graph
@@ -76,7 +76,7 @@ def register_run(
     is_bundled: bool = False,
     made: Collection[str] = (),
 ) -> list[str]:
-    """Makes the temporary views that a query asks for, all of them if it names none, and returns their names.
+    """Makes the temporary views that a query asks for, and returns their names; all for no query, or one that lists them.
 
     But for those that are `made`.
 
@@ -92,9 +92,10 @@ def register_run(
             raise no_tables(uri)
         if is_bundled:
             refuse_without_graph(uri, sql, present)
-        # Making a view costs more than asking it; a query that names none (SHOW TABLES) sees them all.
+        # Making a view costs more than asking it: of those that a query does not name only what lists them sees any.
+        lists_all = not sql or first_word(sql) == "SHOW"
         with quiet_query_errors():
-            return register(spark, uri, names_in(sql) or None, prices, made)
+            return register(spark, uri, names_in(sql) or (None if lists_all else ()), prices, made)
     except SPARK_ERRORS as error:
         raise InputError(f"{uri}: the tables there cannot be read: {condensed(error)}") from error
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -80,10 +81,20 @@ def without_comments(sql: str) -> str:
 
 def helper_view_sql(name: str, prices: PricesShape | None = None) -> str:
     """Returns the SQL behind a helper view; its first lines say what it holds. `prices`: None for the bundled table."""
+    if name in PRICE_VIEWS and prices is not None:
+        from emulator.outcomes.prices import price_view_sql
+
+        return price_view_sql(name, prices)
+    return _bundled_sql(name)
+
+
+@cache
+def _bundled_sql(name: str) -> str:
+    """The same without a price table of one's own: each query looks through those that it may build on."""
     if name in PRICE_VIEWS:
         from emulator.outcomes.prices import load_prices, price_view_sql
 
-        return price_view_sql(name, prices or load_prices())
+        return price_view_sql(name, load_prices())
     return resources.files("emulator.outcomes").joinpath("helper_views").joinpath(f"{name}.sql").read_text("utf-8")
 
 

@@ -32,10 +32,13 @@ class HadoopFiles:
     def __init__(self, spark: SparkSession, root_uri: str) -> None:
         java = java_of(spark)
         self._classes, hadoop_conf = java.classes, java.hadoop_conf
+        # Looked up once: Py4J asks Java for each part of a class' name, as long as it is a package's among all jars of Spark.
+        self._hadoop = self._classes.org.apache.hadoop.fs
+        self._hadoop_path = self._hadoop.Path
         if not root_uri.strip():
             raise InputError("output folder: the path is empty")
         try:
-            path = self._hadoop_path(root_uri, hadoop_conf)
+            path = self._hadoop_path(self._absolute(root_uri, hadoop_conf))
             file_system = path.getFileSystem(hadoop_conf)
             self._root = file_system.makeQualified(path)
         except Py4JJavaError as error:
@@ -95,7 +98,7 @@ class HadoopFiles:
     def remove_empty_folders(self, uris: list[str]) -> None:
         """Removes the folders that are empty, in the order given, up to the first that is not."""
         for uri in uris:
-            path = self._classes.org.apache.hadoop.fs.Path(uri)
+            path = self._hadoop_path(uri)
             if self._call("exists", path):
                 if len(self._call("listStatus", path)) > 0:
                     return
@@ -139,15 +142,14 @@ class HadoopFiles:
             raise OSError(f"{self.uri(name)}: {_reason(error)}") from error
         self.rename(unfinished, name)
 
-    def _hadoop_path(self, uri: str, hadoop_conf: Any) -> Any:
-        default_scheme = self._classes.org.apache.hadoop.fs.FileSystem.getDefaultUri(hadoop_conf).getScheme()
-        if "://" not in uri and not uri.startswith("file:") and default_scheme == "file":
-            # Python's working directory, not the one the JVM was started in.
-            uri = str(Path(uri).absolute())
-        return self._classes.org.apache.hadoop.fs.Path(uri)
+    def _absolute(self, uri: str, hadoop_conf: Any) -> str:
+        """An address without a scheme, of Hadoop's local files: below Python's working directory, not the JVM's."""
+        is_bare = "://" not in uri and not uri.startswith("file:")
+        is_local = is_bare and self._hadoop.FileSystem.getDefaultUri(hadoop_conf).getScheme() == "file"
+        return str(Path(uri).absolute()) if is_local else uri
 
     def _path(self, name: str) -> Any:
-        return self._classes.org.apache.hadoop.fs.Path(self._root, name) if name else self._root
+        return self._hadoop_path(self._root, name) if name else self._root
 
     def _call(self, method: str, *arguments: Any) -> Any:
         try:

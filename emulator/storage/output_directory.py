@@ -203,9 +203,10 @@ class OutputDirectory:
             self._files.delete(staging)
 
     def _refuse_foreign_tables(self) -> None:
-        """Makes sure that what `commit` will replace was written by a run."""
+        """Makes sure that what `commit` will replace was written by a run; the folder is listed once, not asked for each name."""
+        there = set(self._files.names())
         for name in self._schemas:
-            if self._files.exists(name) and not self._is_table(name):
+            if name in there and not self._is_table(name):
                 raise InputError(f"{self.uri}: {name!r} there is not a table of a run; choose another output folder")
 
     def _is_table(self, name: str) -> bool:

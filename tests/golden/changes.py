@@ -48,12 +48,13 @@ def read_reasons(path: Path = FILE) -> dict[str, str]:
 def undo(changes: list[Change], scenario: str, name: str, table: Table) -> list[str]:
     """Take the changes of a table of today back, so that it has to be the golden; return what of them is not so."""
     problems = []
-    for change in changes:
-        if change["table"] == name and change["scenario"] in (scenario, EVERY):
-            problem = _undo_one(change, table)
-            if problem:
-                problems.append(f"{FILE.name}: {problem}: {change}")
-    table.sort()
+    own = [change for change in changes if change["table"] == name and change["scenario"] in (scenario, EVERY)]
+    for change in own:
+        problem = _undo_one(change, table)
+        if problem:
+            problems.append(f"{FILE.name}: {problem}: {change}")
+    if own:
+        table.sort()
     return problems
 
 

@@ -7,6 +7,7 @@ A line is {"table", "why", "key", "cells"}: of the row with this key, each such 
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ def is_asked_otherwise(scenario: str, name: str) -> bool:
     return any(line["table"] == name and line["why"] in ASKED_OTHERWISE for line in _lines(scenario))
 
 
+@cache
 def _lines(scenario: str) -> list[Line]:
     path = CHANGED / f"{scenario}.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []

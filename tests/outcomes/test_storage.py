@@ -316,7 +316,7 @@ def test_written_tables_read_back_with_the_types_of_their_schema(spark: SparkSes
     directory.write_rows("violations", [])
     directory.commit()
     session = spark.newSession()
-    register(session, directory.uri)
+    register(session, directory.uri, {"events", "brokers", "violations"})
     expected = session.createDataFrame(
         [(0, "t", 1, 3, "election", 2, 5, 7, None, None, None, None)],
         OUTPUT_TABLES["events"].simpleString().removeprefix("struct")[1:-1],

@@ -24,6 +24,7 @@ from emulator.rounds.kafka.state import LIST_RECORDS, TIER_PARTITION_LISTS, TIER
 from emulator.rounds.kafka.tier.records import TierPartition, TierReplica
 from emulator.rounds.lists import List
 from emulator.rounds.records import APART, ASIDE, COMPARED, COUNTER, DUE, RESTARTS, Rows, fields_of, kinds_of, words_of
+from tests.quick_rows import play_with_quick_rows
 from tests.reference.random_scenarios import random_batch
 from tests.reference.random_scenarios import to_toml as core_toml
 from tests.rounds.kafka.compared import played, scenarios_of
@@ -105,6 +106,7 @@ def play_watched_round(
 
 def main() -> int:
     """Returns how much does not hold."""
+    play_with_quick_rows()
     play_partitions.play_round, play_partitions.look_at_all = play_watched_round, look_at_changed  # type: ignore[assignment]
     with tempfile.TemporaryDirectory() as folder:
         tiered = scenarios_of_schedules((0, 2, 25, *range(1100, 1110)), 1, False, Path(folder))

@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 
 from emulator.rounds.compiled import is_compiling
+from tests.quick_rows import play_with_quick_rows
 from tests.reference.kafka import simulate
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml
 from tests.rounds.kafka.compared import all_known, differences, played, scenarios_of
@@ -26,6 +27,7 @@ def main() -> int:
     """Prints what differs, the first column of each case; returns the cases that do."""
     if not is_compiling():
         import_module("tests.quick_records")
+        play_with_quick_rows()
     differing = 0
     with tempfile.TemporaryDirectory() as folder:
         for number, (seed, knows) in enumerate(BATCHES):

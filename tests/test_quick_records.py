@@ -46,3 +46,37 @@ def test_what_is_assigned(name: str, value: Any, record: Any) -> None:
     assert told(lambda: setattr(record, name, value)) == told(lambda: quick_records.assigned(other, name, value))
     assert record == other
     assert np.record.__setattr__ is not quick_records.assigned
+
+
+@pytest.fixture
+def array() -> Any:
+    return np.rec.array(np.zeros(3, FIELDS))
+
+
+@pytest.mark.parametrize("name", ["a", "size", "several", "inner", "nothing", "dtype", "view", "x", "shape"])
+def test_what_an_array_is_found_to_have(name: str, array: Any) -> None:
+    """A field that is called as an attribute of arrays is found by that name in brackets only."""
+    assert told(lambda: getattr(array, name)) == told(lambda: quick_records.looked_up_in_array(array, name))
+    assert np.recarray.__getattribute__ is not quick_records.looked_up_in_array
+
+
+PLACES: list[Any] = [
+    *("a", "size", "several", "inner", "nothing", ["a", "size"]),
+    *(1, np.int64(2), -1, 7, slice(1, 3), slice(0, 0), [0, 2], np.array([True, False, True]), np.array([2, 1]), ..., None, (1,)),
+]
+
+
+@pytest.mark.parametrize("at", PLACES, ids=repr)
+def test_what_is_taken_of_an_array(at: Any, array: Any) -> None:
+    array["a"], array["inner"]["x"] = range(3), range(3, 6)
+    try:
+        expected = quick_records.taken(array, at)
+    except (IndexError, KeyError, ValueError) as error:
+        with pytest.raises(type(error)) as seen:
+            array[at]
+        assert str(seen.value) == str(error)
+        return
+    found = array[at]
+    assert type(found) is type(expected) and found.dtype == expected.dtype and found.dtype.type is expected.dtype.type
+    assert repr(found) == repr(expected)
+    assert np.shares_memory(found, array) == np.shares_memory(expected, array)

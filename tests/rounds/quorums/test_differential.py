@@ -53,13 +53,14 @@ def test_a_block_is_its_groups(room: int, games: list[Game]) -> None:
     """The entry point, compiled where that is on, with lists that have to grow, tells what single rounds do."""
     state, told = play_block([game.case for game in games], Scratch(room, 8 * room))
     events, violations = told_events(told.events), told_violations(told.violations)
+    of_events, of_violations = told.events["group"].tolist(), told.violations["group"].tolist()
     for place, game in enumerate(games):
         counted = {name: int(state.groups[place][name]) for name in OUTCOMES}
         assert counted | {"latencies": latencies_of(state, place)} == game.outcomes()
         spans = game.lists.filled[0]
-        own = [e for e, row in zip(events, told.events, strict=True) if row.group == place]
+        own = [event for event, group in zip(events, of_events, strict=True) if group == place]
         assert own == told_events(game.lists.events[: spans.events.count])
-        own_violations = [v for v, row in zip(violations, told.violations, strict=True) if row.group == place]
+        own_violations = [v for v, group in zip(violations, of_violations, strict=True) if group == place]
         assert own_violations == told_violations(game.lists.violations[: spans.violations.count])
         ends = [int(server.end) for server in state.servers[state.groups[place].first_server :][: game.case.copies]]
         assert ends == [len(row["log"]) for row in game.rows()]

@@ -24,9 +24,9 @@ from emulator.table_columns.spark_columns import OUTPUT_TABLES
 from tests import test_retention as retention
 from tests.engine_helpers import Row, emulate, of_scenario, read_table, run_of
 from tests.reference import kafka
-from tests.reference.fetching import FETCHING
 from tests.reference.random_layers import retained_batch, with_rates
 from tests.reference.random_scenarios import cases_of, moved_once_a_round, random_batch, to_toml
+from tests.reference.settings import FETCHING
 from tests.reference.tiered.simulate import simulate as simulate_with_segments
 from tests.test_differential import VARIANTS, assert_like_reference, by_topic, differences, first_few
 

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .log import Log, Record
+from .log import Log, Record, key_of
 
 COUNTERS = (
     "appended", "elections", "unclean_elections", "leaderless_rounds", "under_min_isr_rounds",
@@ -67,24 +67,24 @@ class Ledger:
         """
         whole = log.whole()
         below = [record for record in whole if record.offset < hw]
-        self.committed.update(record.key for record in below)
+        self.committed.update(map(key_of, below))
         if acks == "0":
             self.send(whole)
         self.acknowledge(whole if acks == "1" else below)
-        self.initial = {record.key for record in whole}
+        self.initial = set(map(key_of, whole))
 
     def acknowledge(self, records: Iterable[Record]) -> None:
         """Note records whose producers were told that they are safe: of those that are, producers with acks=0 are not."""
-        self.acked |= {record.key for record in records} - self.unacknowledged
+        self.acked |= set(map(key_of, records)) - self.unacknowledged
 
     def send(self, records: Iterable[Record]) -> None:
         """Note records with acks=0."""
-        self.unacknowledged.update(record.key for record in records)
+        self.unacknowledged.update(map(key_of, records))
 
     def commit(self, log: Log, hw: int, before: int = 0) -> None:
         """Note the records below a leader's high watermark; `before`: where it was, while it led."""
-        new = [record for record in log.slice(max(log.log_start, before), hw) if record.key not in self.committed]
-        self.committed.update(record.key for record in new)
+        new = [record for record in log.slice(max(log.log_start, before), hw) if key_of(record) not in self.committed]
+        self.committed.update(map(key_of, new))
         self.newly_committed += new
 
     def event(
@@ -126,10 +126,10 @@ class Ledger:
 
     def outcomes(self, final: Log) -> dict[str, int]:
         """The counts of the run, with what `final`, the last leader's log, lacks."""
-        held = {record.key for record in final.records}
+        held = set(map(key_of, final.records))
 
         def lacking(keys: set[tuple[int, int]]) -> int:
-            missing = [key for key in keys if key not in held and key[1] >= final.log_start]
+            missing = [key for key in keys - held if key[1] >= final.log_start]
             return sum(1 for key in missing if not final.is_tiered_or_expired(*key))
 
         return {

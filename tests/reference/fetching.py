@@ -39,12 +39,11 @@ from .broker_status import longest_round_trip_us, slowest_rate_bytes_per_second
 from .leading import append_chunk
 from .log import UNDEFINED, Record, bytes_of
 from .partition import NO_LEADER, LateResponse, Partition, Replica
+from .settings import fetching_of
 from .truncation import LogEnds, answer_question, cut, is_inside_batch, take_answer
 
 DIVERGING, BELOW_LOG_START, ABOVE_LEO, DATA = "diverging", "below_log_start", "above_leo", "data"
 EPOCH_END = "epoch_end"
-FETCHING = {"fetches_per_round": None, "fetch_round_trip_ms": 1, "fetch_bytes_per_second": 200_000_000}
-"""What a case may say of fetches, with the defaults once it says anything."""
 
 
 @dataclass(frozen=True)
@@ -217,10 +216,10 @@ def _take_data(partition: Partition, follower: Replica, leader: Replica, leader_
         partition.coverage["out_of_order"] += 1
         return "out_of_order"
     chunks = _deliver(partition, follower, leader)
-    partition.carried += [(partition.now, leader.broker, follower.broker, bytes_of(chunk)) for chunk in chunks]
     for chunk in chunks:
-        append_chunk(partition, follower, chunk)
-        partition.ledger.counts["replicated_bytes"] += bytes_of(chunk)
+        size_bytes = append_chunk(partition, follower, chunk)
+        partition.carried.append((partition.now, leader.broker, follower.broker, size_bytes))
+        partition.ledger.counts["replicated_bytes"] += size_bytes
     partition.coverage["several_fetches"] += len(chunks) > 1
     hw_before = follower.hw
     at_once = bool(chunks) or not partition.settings.fetch_waits(follower.broker)
@@ -240,7 +239,7 @@ def _deliver(partition: Partition, follower: Replica, leader: Replica) -> list[l
     allowance = follower.credit_bytes + min(rates) if rates else None
     waiting = leader.log.batches_from(follower.log.leo)
     chunks: list[list[Record]] = []
-    fetching = fetching_of(partition.case)
+    fetching = partition.fetching
     most_fetches, taken_us = fetching["fetches_per_round"], 0
     while True:
         batches = _whole_batches(waiting, partition.settings.fetch_limit(follower.broker), allowance)
@@ -279,12 +278,6 @@ def full_fetches(case: Mapping[str, Any], round_ms: int, limit: int, more_ms: in
         return int(given["fetches_per_round"])
     trip_us = round(given["fetch_round_trip_ms"] * 1000) + more_ms * 1000
     return max(1, int(round_ms * 1000 // (trip_us + limit * 1_000_000 // given["fetch_bytes_per_second"])))
-
-
-def fetching_of(case: Mapping[str, Any]) -> dict[str, Any]:
-    """What a case says of fetches, completed."""
-    given = {key: case[key] for key in FETCHING if case.get(key) is not None}
-    return FETCHING | (given or {"fetches_per_round": 1})
 
 
 def _whole_batches(batches: Sequence[list[Record]], limit: int, allowance: int | None) -> list[list[Record]]:

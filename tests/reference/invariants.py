@@ -254,6 +254,8 @@ def _lost(replica: Replica, records: list[Record]) -> Iterator[str]:
 def _lacked(replica: Replica, records: list[Record]) -> Iterator[Record]:
     """Those at or above its log start that a replica has neither itself nor in remote storage."""
     log = replica.log
+    if records and log.slice(records[0].offset, records[-1].offset + 1) == records:
+        return  # nearly always: it has them one after the other
     held, log_start, first, leo = log.records, log.log_start, log.local_log_start, log.leo
     for record in records:
         offset = record.offset

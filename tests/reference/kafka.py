@@ -67,18 +67,19 @@ class Result:
     logs: dict[int, Log]
 
 
-def simulate(case: Case, watch: bool = False) -> Result:
+def simulate(case: Case, watch: bool = False, trace: bool = True) -> Result:
     """Simulate rounds 0 to `rounds` - 1 of one partition.
 
     At the end of each round `kafka` asserts what must hold after anything that can happen (`invariants.check`); a
-    variant or a mutant does not. With `watch` all of them tell the violations of docs/invariants.md.
+    variant or a mutant does not. With `watch` all of them tell the violations of docs/invariants.md. Without `trace` the
+    tables `trace` and `trace_partitions` stay empty.
     """
     partition = Partition(case)
     start_truncating(partition)
     observer = invariants.Watch(partition)
     violations: list[invariants.Violation] = []
-    trace: list[dict[str, Any]] = []
-    trace_partitions: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
+    rows_of_partition: list[dict[str, Any]] = []
     for now in range(case["rounds"]):
         partition.now = now
         play_round(partition)
@@ -86,10 +87,11 @@ def simulate(case: Case, watch: bool = False) -> Result:
             invariants.check(partition)
         if watch:
             violations += observer.look()
-        trace += [trace_row(partition, partition.replicas[broker]) for broker in sorted(partition.replicas)]
-        trace_partitions.append(partition_row(partition))
+        if trace:
+            rows += [trace_row(partition, partition.replicas[broker]) for broker in sorted(partition.replicas)]
+            rows_of_partition.append(partition_row(partition))
     logs = {broker: replica.log for broker, replica in partition.replicas.items()}
-    return Result(trace, trace_partitions, outcomes(partition), partition.ledger.events, partition.coverage, violations, logs)
+    return Result(rows, rows_of_partition, outcomes(partition), partition.ledger.events, partition.coverage, violations, logs)
 
 
 def play_round(partition: Partition) -> None:

@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .broker_status import KILLING_KINDS, concerns, kind_at_broker, longest_round_trip_us
-from .fetching import DATA, answer_by_protocol, fetching_of
+from .fetching import DATA, answer_by_protocol
 from .leading import append_chunk, records_due
-from .log import Record, bytes_of
+from .log import Record
 from .partition import Leadership, Partition, Replica
 
 MILLION = 1_000_000
@@ -69,9 +69,9 @@ def play_last_moments(partition: Partition) -> None:
         whole = len(appended) if own == moment else sum(own.brought(batch.records) for batch in batches)
         chunk = appended[: max(whole - sum(lacks), 0)]
         if chunk:
-            append_chunk(partition, partition.replicas[broker], chunk)
-            partition.carried.append((partition.now, leader.broker, broker, bytes_of(chunk)))
-            partition.ledger.counts["replicated_bytes"] += bytes_of(chunk)
+            size_bytes = append_chunk(partition, partition.replicas[broker], chunk)
+            partition.carried.append((partition.now, leader.broker, broker, size_bytes))
+            partition.ledger.counts["replicated_bytes"] += size_bytes
             partition.coverage["last_moments_fetched"] += 1
         partition.coverage["last_moments_lacked"] += len(chunk) < len(appended)
     partition.appended_before = partition.ledger.counts["appended"]  # step 10 is of what step 3 appended
@@ -143,7 +143,7 @@ def _lacks(partition: Partition, follower: Replica, leader: Replica, moment: Mom
     """How many records of the batch the follower had not fetched when it, or the leader, stopped."""
     if moment.millionths == AFTER_APPEND:
         return batch.records
-    fetching, round_us = fetching_of(partition.case), partition.settings.round_ms * 1000
+    fetching, round_us = partition.fetching, partition.settings.round_ms * 1000
     fetches = fetching["fetches_per_round"]
     if fetches is not None:
         own = _moment_of_follower(partition, follower.broker, moment)
@@ -171,9 +171,9 @@ def _append(
             continue
         first, name = leader.log.leo, (partition.now, leadership.epoch, batch.index)
         records = [Record(leadership.epoch, first + i, name, batch.record_bytes) for i in range(count)]
-        append_chunk(partition, leader, records)
+        size_bytes = append_chunk(partition, leader, records)
         partition.ledger.counts["appended"] += count
-        partition.produced.append((partition.now, leader.broker, bytes_of(records)))
+        partition.produced.append((partition.now, leader.broker, size_bytes))
         if batch.acks == "0":
             partition.ledger.send(records)
         elif batch.acks == "1":

@@ -21,15 +21,16 @@ from .log import Record, bytes_of
 from .partition import Leadership, Partition, Replica
 
 
-def append_chunk(partition: Partition, replica: Replica, chunk: Sequence[Record]) -> None:
-    """Append one batch of a leader, or one response of a follower: roll first, flush after."""
-    settings, log = partition.settings, replica.log
-    if log.roll_if_due(bytes_of(chunk), partition.now, settings.segment_bytes, settings.segment_rounds):
+def append_chunk(partition: Partition, replica: Replica, chunk: Sequence[Record]) -> int:
+    """Append one batch of a leader, or one response of a follower: roll first, flush after. Returns its bytes."""
+    settings, log, size_bytes = partition.settings, replica.log, bytes_of(chunk)
+    if log.roll_if_due(size_bytes, partition.now, settings.segment_bytes, settings.segment_rounds):
         partition.ledger.event(partition.now, "segment_roll", replica.broker, replica.believed_epoch, log.leo)
         partition.coverage["segment_roll"] += 1
-    log.append(chunk, partition.now)
+    log.append(chunk, size_bytes, partition.now)
     if settings.flush_messages is not None and log.leo - log.flushed >= settings.flush_messages:
         log.flushed = log.leo
+    return size_bytes
 
 
 def append(partition: Partition) -> None:
@@ -58,9 +59,9 @@ def append(partition: Partition) -> None:
         first = replica.log.leo
         batch = (due_in, leadership.epoch, index)
         records = [Record(leadership.epoch, first + i, batch, row["record_bytes"]) for i in range(count)]
-        append_chunk(partition, replica, records)
+        size_bytes = append_chunk(partition, replica, records)
         partition.ledger.counts["appended"] += count
-        partition.produced.append((partition.now, replica.broker, bytes_of(records)))
+        partition.produced.append((partition.now, replica.broker, size_bytes))
         partition.taken_on_append += 0 if str(row["acks"]) == "all" else count
         if str(row["acks"]) == "0":
             partition.ledger.send(records)

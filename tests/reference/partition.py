@@ -28,7 +28,7 @@ from .broker_status import BrokerRound, broker_rounds, link_is_cut, news_lag, ro
 from .causes import causes_of
 from .log import Log, Record, initial_log
 from .rules import REAL, Rules
-from .settings import Settings
+from .settings import Settings, fetching_of
 
 NO_LEADER = -1
 DEFAULT_RECORD_BYTES = 1000
@@ -139,6 +139,7 @@ class Partition:
         self.stale = self._faults_of("stale_metadata")
         self.slow = self._faults_of("slow_link", "slow_disk")
         self.rounds_without_controller = rounds_without_controller(self.faults, case["rounds"])
+        self.fetching = fetching_of(case)
         self.settings = self.settings_type(case["round_ms"], case.get("config", {}), case.get("topic_config", {}))
         self.history = {
             broker: broker_rounds(broker, case["racks"].get(broker), self.faults, case["rounds"], case["session_timeout_rounds"])

@@ -17,7 +17,6 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from .fetching import FETCHING
 from .random_additions import (
     case_with_elr,
     case_with_far_links,
@@ -35,6 +34,7 @@ from .random_additions import (
 )
 from .random_logs import random_initial
 from .scenario_toml import BROKERS_PER_CASE, RACKS, to_toml
+from .settings import FETCHING
 
 __all__ = ["cases_of", "random_batch", "random_case", "random_cluster", "to_toml"]
 

@@ -25,7 +25,15 @@ DEFAULTS: dict[str, Any] = {
     "segment.bytes": 1_073_741_824,
     "segment.ms": 604_800_000,
 }
+FETCHING = {"fetches_per_round": None, "fetch_round_trip_ms": 1, "fetch_bytes_per_second": 200_000_000}
+"""What a case may say of fetches, with the defaults once it says anything."""
 FETCHER_KEYS = ("replica.fetch.max.bytes", "replica.fetch.response.max.bytes", "replica.fetch.wait.max.ms")
+
+
+def fetching_of(case: Mapping[str, Any]) -> dict[str, Any]:
+    """What a case says of fetches, completed."""
+    given = {key: case[key] for key in FETCHING if case.get(key) is not None}
+    return FETCHING | (given or {"fetches_per_round": 1})
 
 
 class Settings:

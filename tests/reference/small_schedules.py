@@ -214,7 +214,7 @@ def broken(subject: Subject, seeds: Iterable[int]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {name: [] for name in INVARIANTS}
     for seed in seeds:
         case = {**schedule(seed), **subject}
-        for name in unexcused(case, simulate(case, watch=True)):
+        for name in unexcused(case, simulate(case, watch=True, trace=False)):
             found[name].append(seed)
     return found
 

@@ -159,7 +159,7 @@ def test_a_controlled_shutdown_fences_at_once_and_hides_weaker_faults() -> None:
 def test_random_cases_keep_the_invariants_and_reach_rare_branches() -> None:
     reached: Counter[str] = Counter()
     for seed in range(RANDOM_CASES):
-        reached.update(simulate(random_case(seed)).coverage)
+        reached.update(simulate(random_case(seed), trace=False).coverage)
     assert {branch for branch in RARE_BRANCHES if reached[branch] < 3} == set(), summarise(reached)
 
 
@@ -189,18 +189,18 @@ def _without_excuses(case: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _committed_lost(seeds: range) -> int:
-    return sum(simulate(_without_excuses(random_case(seed))).outcomes["committed_lost"] for seed in seeds)
+def _loses_committed(seed: int) -> bool:
+    return simulate(_without_excuses(random_case(seed)), trace=False).outcomes["committed_lost"] > 0
 
 
 def test_no_committed_record_is_lost_without_an_excuse() -> None:
-    assert _committed_lost(range(500)) == 0
+    assert not any(map(_loses_committed, range(500)))
 
 
 def test_committed_records_are_lost_when_laggards_may_join(monkeypatch: pytest.MonkeyPatch) -> None:
     """The check of the checks: a removed guard loses committed records."""
     monkeypatch.setattr(leading, "_has_caught_up", lambda *offsets: True)
-    assert _committed_lost(range(500)) > 0
+    assert any(map(_loses_committed, range(500)))
 
 
 def test_logs_diverge_when_followers_never_truncate(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,14 +38,17 @@ def begin_operations(ledger: Ledger) -> None:
 
 
 def note_operations(ledger: Ledger) -> None:
-    """Something was carried out: adds and closes are answered, or recoveries ended."""
+    """Something may have been carried out: adds and closes are answered, or recoveries ended."""
     own, writer = ledger.operations, ledger.writer
+    ended = {number for number, one in enumerate(ledger.recoveries) if one.phase in (DONE, FAILED)}
+    seen = (own.results_seen, own.closes_seen, own.recoveries_seen)
+    if (len(writer.results), len(writer.closes), ended) == seen:
+        return
     new = writer.results[own.results_seen :]
     failed = [entry for entry, answer in new if answer != OK and entry > NO_LAC]
     if failed:
         ledger.event("add_failed", None, failed[0], failed[-1] + 1, cause=writer.stop_cause)
     answers = [answer for _, answer in new] + writer.closes[own.closes_seen :]
-    ended = {number for number, one in enumerate(ledger.recoveries) if one.phase in (DONE, FAILED)}
     answers += [ledger.recoveries[number].error or OK for number in sorted(ended - own.recoveries_seen)]
     own.results_seen, own.closes_seen, own.recoveries_seen = len(writer.results), len(writer.closes), ended
     own.error = answers[-1] if answers else own.error

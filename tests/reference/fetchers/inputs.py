@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 SECOND_US = 1_000_000
 
@@ -58,13 +59,18 @@ class Partition:
         lacking = 0 if follower is None else self.lacking_bytes.get(follower, 0)
         return (max(self.lacking_bytes.values(), default=0) - lacking) // self.batch_bytes
 
+    @cached_property
+    def _begins_with(self) -> int:
+        """Whole batches in the leader's log at time 0."""
+        return self.first_batches()
+
     def batches_at(self, at_us: int) -> int:
         """Whole batches in the leader's log."""
-        return self.first_batches() + self.bytes_per_second * at_us // (SECOND_US * self.batch_bytes)
+        return self._begins_with + self.bytes_per_second * at_us // (SECOND_US * self.batch_bytes)
 
     def next_append_us(self, after_us: int) -> int | None:
         """When the leader's log has one batch more than it has at `after_us`; None: never."""
         if self.bytes_per_second == 0:
             return None
-        batches = self.batches_at(after_us) - self.first_batches() + 1
+        batches = self.batches_at(after_us) - self._begins_with + 1
         return -(-batches * self.batch_bytes * SECOND_US // self.bytes_per_second)

@@ -50,9 +50,9 @@ class TieredLog(Log):
         """Where the segment at this place in `segments` ends (exclusive)."""
         return self.segments[at + 1].base_offset if at + 1 < len(self.segments) else self.leo
 
-    def append(self, chunk: Sequence[Record], round_: int) -> None:
+    def append(self, chunk: Sequence[Record], size_bytes: int, round_: int) -> None:
         """Append records that continue the log; the newest of them dates the segment."""
-        super().append(chunk, round_)
+        super().append(chunk, size_bytes, round_)
         active = self.segments[-1]
         active.size_bytes, active.first_round = self.segment_bytes, self.segment_first_round
         written = max((max(record.batch[0], 0) for record in chunk), default=0)

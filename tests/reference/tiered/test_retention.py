@@ -69,7 +69,7 @@ def test_local_retention_without_copies_is_total() -> None:
     log = partition.log_of(partition.replicas[1])
     for offset in (6, 7, 8):
         log.roll()
-        log.append([Record(0, offset, (3, 0, offset), 1)], 3)
+        log.append([Record(0, offset, (3, 0, offset), 1)], 1, 3)
     partition.replicas[1].hw = 9
     assert _after_check(partition, 4) == ([4, 5, 6, 7, 8], 4, 4)
     partition.settings.alter(alter(4, retention_bytes=-1, retention_ms=1000))

@@ -9,13 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from emulator.engine import stretches
 from emulator.engine.budgets.play_shared import play_together
 from emulator.engine.budgets.shared_block import SharedBlock, block_payloads
 from emulator.errors import InputError
 from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.shared_reads import limits_reading
+from emulator.outcomes.compiled import Names, replica_state_rows
+from emulator.rounds.kafka.input_records import Inputs
+from emulator.rounds.kafka.state import State
 from emulator.scenario import Scenario, load_run
 from tests.engine.budgets.test_copies_against_reference import text_of, with_own_faults
 from tests.reference.consumers.more_schedules import INDEX_CACHE, reading_altered, with_larger_fetches
@@ -28,6 +33,8 @@ from tests.rounds.kafka.compared import Played, consumer_groups_of, unread_of
 from tests.rounds.kafka.test_readers import OF_UNREAD, REFUSALS
 
 PARTITIONS = 5
+EVERY = 6
+"""A run shows the state after each so many rounds."""
 GIVEN_FETCHES = [given for given in FETCHING if "fetches_per_round" in given]
 """By time moments of crashes are drawn, too, by the number of the partition, of which the reference plays each as the first."""
 OF_CACHES = {"index_hits", "index_misses", "index_bytes"}
@@ -93,10 +100,13 @@ def scenario_of(cases: Sequence[Mapping[str, Any]], folder: Path) -> Scenario | 
         return None
 
 
-def played_in_turn(scenario: Scenario, partitions: int, rounds: int | None = None) -> Played:
-    """What becomes of a scenario's partitions in one task, with leaps; `rounds`: so many of them only."""
+def played_in_turn(scenario: Scenario, partitions: int, rounds: int | None = None, state_at: Sequence[int] = ()) -> Played:
+    """What becomes of a scenario's partitions in one task, with leaps; `rounds`: so many of them only.
+
+    `state_at`: rounds after which it shows its state (`replica_state_rows`) and goes on.
+    """
     prepared = prepare([scenario], {scenario.scenario_id: np.zeros(partitions, bool)}, True, 10)
-    block = SharedBlock(block_payloads(prepared, 0, [np.arange(partitions)])[0], ())
+    block = SharedBlock(block_payloads(prepared, 0, [np.arange(partitions)])[0], state_at)
     assert block.shared.reads is not None
     if rounds is not None:
         block.shared = replace(block.shared, rounds=rounds)
@@ -153,17 +163,30 @@ def test_fifty_partitions(tmp_path: Path) -> None:
     assert count and causes & {"throttled", "other_partition", "reader_threads"}
 
 
-def test_positions_of_fifty_partitions_round_by_round(tmp_path: Path) -> None:
-    """Each remote read moves its reader's position in its round: so all are made in the rounds of the reference."""
+def test_positions_of_fifty_partitions_round_by_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each remote read moves its reader's position in its round: so all are made in the rounds of the reference.
+
+    A run shows the state after every sixth round, and may leap in between; six runs, each a round later, show all.
+    """
+
+    def noted(names: Names, inputs: Inputs, state: State, at_round: int) -> pa.Table:
+        states[at_round] = state
+        return replica_state_rows(names, inputs, state, at_round)
+
+    monkeypatch.setattr(stretches, "replica_state_rows", noted)
     cases = cases_of(7, 50)
     scenario = scenario_of(cases, tmp_path)
     assert scenario is not None
     results = simulate_together(cases)
     expected = {(place, r["round"], r["group"]): r["position"] for place, one in enumerate(results) for r in one.trace}
+    states: dict[int, State] = {}
     found = {}
-    for end in range(1, scenario.rounds + 1):
-        game = played_in_turn(scenario, 50, end)
-        for place in range(50):
-            found |= {(place, end - 1, group): row["position"] for group, row in consumer_groups_of(game, place).items()}
+    for first in range(EVERY):
+        states.clear()
+        game = played_in_turn(scenario, 50, state_at=range(first, scenario.rounds, EVERY))
+        for at_round, state in states.items():
+            shown = Played(game.block, state, game.told)
+            for place in range(50):
+                found |= {(place, at_round, group): row["position"] for group, row in consumer_groups_of(shown, place).items()}
     assert {key: found[key] for key in expected} == expected
     assert sum(row["remote_requests"] for one in results for row in one.consumer_groups) > 50

@@ -33,7 +33,7 @@ $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@echo 'Compiling the rounds and loading Spark, once: some four minutes ...'
+	@echo 'Compiling the rounds and loading Spark, once: four minutes of a fast machine, twenty of a slow one ...'
 	@$(BIN)/python -m emulator.engine.compile_all
 	@$(BIN)/python -m emulator.spark.keep_classes
 	@touch $@

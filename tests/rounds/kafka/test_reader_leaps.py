@@ -209,8 +209,9 @@ def test_who_is_throttled_is_dealt_requests_all_the_time(tmp_path: Path) -> None
         remote_storage={"read_ms": ROUND_MS},
         commands=[{"round": 39, "kind": "alter_config", "broker": 1, "config": {"remote.log.reader.threads": 1}}],
     )
-    game = played(run_of(case, tmp_path).scenarios, traced=False, leaps=True)
-    assert not differences(simulate(case, watch=True), game)
+    [scenario] = run_of(case, tmp_path).scenarios
+    game = played([scenario], traced=False, leaps=True)
+    assert not differences(simulate(case, watch=True), game, scenario)
     found = consumer_groups_of(game, 0)
     assert {name: row["waited_rounds"] for name, row in found.items()} == {"few": {}, "much": {"reader_threads": 7}}
     assert {name: (row["position"], row["remote_requests"]) for name, row in found.items()} == {"few": (57, 19), "much": (54, 6)}

@@ -6,6 +6,7 @@ Random schedules, from empty logs and from given ones, the tables of Kafka's own
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from emulator.errors import InputError
 from emulator.outcomes.compiled.violations import VIOLATION_KINDS
 from emulator.rounds.kafka.invariants import NAMES, OF_TIERS
+from emulator.scenario import Scenario
 from tests.reference.tiered.additions import every_other
 from tests.reference.tiered.given_states import given_schedule, with_late_metadata
 from tests.reference.tiered.rules import MUTANTS
@@ -28,6 +30,7 @@ from tests.rounds.kafka.compared import (
     differences,
     played,
     remote_segments_of,
+    rows_of,
     scenarios_of,
     with_protocol,
 )
@@ -56,11 +59,11 @@ def first_violations(violations: Iterable[tuple[int, str]]) -> dict[str, int]:
     return first
 
 
-def violations_that_differ(expected: Result, game: Played) -> list[tuple[Any, ...]]:
+def violations_that_differ(expected: Result, told: Iterable[Any]) -> list[tuple[Any, ...]]:
     """Invariants of tiers that break in one only, or earlier in one. Of others the reference does not say what faults excuse."""
     left = first_violations((v.round, f"{v.kind}: {v.invariant}") for v in expected.violations if v.invariant in OF_TIERS)
-    told = [row for row in game.told.violations if NAMES[row.invariant] in OF_TIERS]
-    right = first_violations((int(r.at_round), f"{VIOLATION_KINDS[r.is_suspect]}: {NAMES[r.invariant]}") for r in told)
+    own = [row for row in told if NAMES[row.invariant] in OF_TIERS]
+    right = first_violations((int(r.at_round), f"{VIOLATION_KINDS[r.is_suspect]}: {NAMES[r.invariant]}") for r in own)
     names = sorted({name for name in left.keys() | right.keys() if left.get(name) != right.get(name)})
     return [("violation", left.get(name), name, left.get(name), right.get(name)) for name in names]
 
@@ -68,22 +71,28 @@ def violations_that_differ(expected: Result, game: Played) -> list[tuple[Any, ..
 def differing(
     cases: Mapping[str, Mapping[str, Any]], folder: Path, breaks_nothing: bool = False, mutant: str | None = None
 ) -> dict[str, Any]:
-    """By name of the case what differs; `breaks_nothing`: no invariant may break at all; `mutant`: whose guard is lacking."""
-    found = {}
+    """By name of the case what differs; `breaks_nothing`: no invariant may break at all; `mutant`: whose guard is lacking.
+
+    All are scenarios of one block.
+    """
+    scenarios: dict[str, Scenario] = {}
     for name, case in cases.items():
         try:
             run = scenarios_of(to_toml(case), folder)
-            game = played((run if mutant is None else with_protocol(run, f"kafka-mutant-{mutant}")).scenarios)
         except InputError as refusal:  # a delay that is longer than local retention
             assert " is above " in str(refusal)
             continue
-        expected = simulate(case if mutant is None else {**case, "tier_rules": MUTANTS[mutant]}, watch=True)
-        differs = differences(expected, game, 0, all_known(game), COLUMNS, KINDS) + segments_that_differ(expected, game)
-        differs += violations_that_differ(expected, game)
+        run = run if mutant is None else with_protocol(run, f"kafka-mutant-{mutant}")
+        scenarios[name] = replace(run.scenarios[0], scenario_id=len(scenarios))
+    game = played(list(scenarios.values()))
+    known, found = all_known(game), {}
+    for place, name in enumerate(scenarios):
+        case = cases[name] if mutant is None else {**cases[name], "tier_rules": MUTANTS[mutant]}
+        expected, violations = simulate(case, watch=True), rows_of(game.told.violations, place)
+        differs = differences(expected, game, place, known, COLUMNS, KINDS) + segments_that_differ(expected, game, place)
+        differs += violations_that_differ(expected, violations)
         if breaks_nothing:
-            differs += [
-                ("broken", int(row.at_round), NAMES[row.invariant], None, int(row.broker)) for row in game.told.violations
-            ]
+            differs += [("broken", int(row.at_round), NAMES[row.invariant], None, int(row.broker)) for row in violations]
         if differs:
             found[name] = differs[:6]
     return found

@@ -1,7 +1,8 @@
-"""Rows of records for rounds of partitions as ordinary Python: fields in a tenth of the time that NumPy's records take.
+"""Rows of records for rounds as ordinary Python: fields in a tenth of the time that NumPy's records take.
 
 A field is a 64-bit word (emulator/rounds/records.py), so a row of a record is a row of words, and a field the word at its place:
-a rule is given the same np.int64, whose overflow is told of, and indexes are checked as before.
+a rule is given the same np.int64, whose overflow is told of, and indexes are checked as before. Fields are those of one row: of
+several, as a slice has them, none can be had at once.
 """
 
 from __future__ import annotations

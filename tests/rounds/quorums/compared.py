@@ -51,6 +51,7 @@ from emulator.rounds.quorums.state import State
 from emulator.rounds.quorums.viewstamped.play_viewstamped_round import play_viewstamped_round
 from emulator.rounds.quorums.zab.play_zab_round import play_zab_round
 from emulator.rounds.records import fields_of, rows
+from tests.quick_rows import quick
 from tests.reference.quorums.cases import Case, Event, Violation
 from tests.reference.quorums.group import Group as ReferenceGroup
 from tests.reference.quorums.play import outcomes
@@ -143,11 +144,12 @@ class Game:
         words = scratch.words(state, state)
         self.group, self.lists = state.groups[0], scratch.lists
         load_group(state, self.group, 0, self.lists, words, scratch.room)
+        self._given = quick(self.lists), quick(self.inputs), quick(state.groups)[0]
 
     def play_round(self) -> None:
         """The next round, as ordinary Python."""
         play = PLAYS[self.case.protocol]
-        getattr(play, "py_func", play)(self.lists, self.inputs, self.group)
+        getattr(play, "py_func", play)(*self._given)
 
     def log(self, slot: int) -> list[tuple[int, int]]:
         """(term, number of the leadership) of each entry."""

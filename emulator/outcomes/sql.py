@@ -92,10 +92,10 @@ def register_run(
             raise no_tables(uri)
         if is_bundled:
             refuse_without_graph(uri, sql, present)
-        # Making a view costs more than asking it: of those that a query does not name only what lists them sees any.
-        lists_all = not sql or first_word(sql) == "SHOW"
+        # Making a view costs more than asking it: who names none sees them by a list, or by a name that is put together.
+        may_see_any = not sql or first_word(sql) == "SHOW" or "identifier" in sql.lower()
         with quiet_query_errors():
-            return register(spark, uri, names_in(sql) or (None if lists_all else ()), prices, made)
+            return register(spark, uri, names_in(sql) or (None if may_see_any else ()), prices, made)
     except SPARK_ERRORS as error:
         raise InputError(f"{uri}: the tables there cannot be read: {condensed(error)}") from error
     except OSError as error:

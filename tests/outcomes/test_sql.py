@@ -39,6 +39,12 @@ def _views(spark: SparkSession) -> list[str]:
     return [row.viewName for row in spark.sql("SHOW VIEWS").collect() if not row.viewName.startswith("relational_")]
 
 
+def test_a_name_that_is_put_together_is_found(spark: SparkSession, small_run: Path) -> None:
+    _, rows = run_sql(str(small_run), "SELECT count(*) FROM IDENTIFIER('out' || 'comes')", spark)
+    _, outcomes = run_sql(str(small_run), "SELECT count(*) FROM outcomes", spark)
+    assert list(rows) == list(outcomes)
+
+
 def test_show_views_lists_them_all(spark: SparkSession, small_run: Path) -> None:
     _, rows = run_sql(str(small_run), "SHOW VIEWS", spark)
     assert {"outcomes", "remote_segments", "lost"} <= {row[1] for row in rows}

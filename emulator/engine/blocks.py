@@ -24,8 +24,8 @@ LEAST_WEIGHT = 2e6
 JOB_WEIGHT = 6e8
 """Weight of what a core plays in a job: about a minute."""
 
-MOST_PARTITIONS = 50_000
-"""Of a block, whose arrays are in memory at once."""
+MOST_PARTITIONS = 33_000
+"""Of a block, whose arrays are in memory at once: all processes of 1,000,000 partitions stay below 4 GB (benchmarks/memory.py)."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ JOB_WEIGHT = 6e8
 """Weight of what a core plays in a job: about a minute."""
 
 MOST_PARTITIONS = 33_000
-"""Of a block, whose arrays are in memory at once: all processes of 1,000,000 partitions stay below 4 GB (benchmarks/memory.py)."""
+"""Of a block, whose arrays are in memory at once: all processes of 1,000,000 partitions stay below 4 GB."""
 
 
 @dataclass(frozen=True)

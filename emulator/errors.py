@@ -12,6 +12,9 @@ LONGEST_NAME_COMPARED = 100
 MOST_NAMED = 3
 """Names of many that a note says."""
 
+MOST_LINES = 20
+"""Lines of one kind that are told one by one."""
+
 
 class InputError(Exception):
     """Says in one line what is wrong with the user's input: "FILE: PLACE: what is wrong; allowed: ...".
@@ -110,6 +113,11 @@ def some_scenarios(names: Sequence[str], count: int) -> str:
 def few(names: Sequence[str], count: int) -> list[str]:
     """Returns up to MOST_NAMED of `count` names, and how many more there are."""
     return [*names[:MOST_NAMED], *([f"{count - MOST_NAMED} more"] if count > MOST_NAMED else [])]
+
+
+def first_lines(lines: Sequence[str], more: str) -> list[str]:
+    """Returns up to MOST_LINES lines, and one that says how many `more` there are."""
+    return [*lines[:MOST_LINES], *([f"{len(lines) - MOST_LINES:,} more {more}"] if len(lines) > MOST_LINES else [])]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from emulator.engine.compile_all import SCENARIO, TIERED, scenarios_of
 from emulator.engine.early_workers import is_surely_large
 from emulator.inputs.arrays import prepare, read_block
-from emulator.inputs.storage_settings import is_ever_tiered
+from emulator.inputs.arrays.tiered import tiered_topic
 from emulator.rounds.compiled import is_compiling
 from emulator.rounds.compiled_cache import is_cached
 from emulator.rounds.kafka.play_block import play
@@ -35,9 +35,7 @@ def read_early(scenarios: Sequence[Scenario]) -> None:
 
 
 def _has_tiers(scenario: Scenario) -> bool:
-    return bool(scenario.consumers) or any(
-        is_ever_tiered(scenario, topic.config, scenario.alterations[topic.name]) for topic in scenario.topics
-    )
+    return bool(scenario.consumers) or tiered_topic(scenario) is not None
 
 
 def _read(text: str) -> None:

@@ -10,10 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.arrow.packs import PackedRows
-from emulator.errors import MOST_NAMED, few, listing, some_scenarios
+from emulator.errors import MOST_NAMED, few, first_lines, listing, some_scenarios
 from emulator.scenario import Scenario
 from emulator.scenario.globs import matching_topics
-from emulator.scenario.idle_commands import MOST_LINES
 from emulator.scenario.model import Command
 from emulator.scenario.protocols import PARTITIONS, system_of
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
@@ -78,8 +77,7 @@ def lines_of(scenarios: Sequence[Scenario], happened: Happened) -> list[str]:
                 having.setdefault(line, []).append(scenario.name)
     count = len(scenarios)
     lines = [line if len(names) == count else f"{line} ({some_scenarios(names, count)})" for line, names in having.items()]
-    more = [f"{len(lines) - MOST_LINES:,} more commands had no effect on partitions of theirs"] if len(lines) > MOST_LINES else []
-    return [*lines[:MOST_LINES], *more]
+    return first_lines(lines, "commands had no effect on partitions of theirs")
 
 
 def _of_scenario(scenario: Scenario, happened: Happened, answered: Mapping[tuple[int, int, str], set[Place]]) -> Iterator[str]:

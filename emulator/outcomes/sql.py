@@ -68,6 +68,11 @@ def own_session(spark: SparkSession) -> SparkSession:
     return own
 
 
+def _may_see_any(sql: str) -> bool:
+    """Whether a query that names no table may see all: it lists them, or puts a name together; no query at all asks for all."""
+    return not sql or first_word(sql) == "SHOW" or "identifier" in sql.lower()
+
+
 def register_run(
     spark: SparkSession,
     uri: str,
@@ -92,10 +97,9 @@ def register_run(
             raise no_tables(uri)
         if is_bundled:
             refuse_without_graph(uri, sql, present)
-        # Making a view costs more than asking it: who names none sees them by a list, or by a name that is put together.
-        may_see_any = not sql or first_word(sql) == "SHOW" or "identifier" in sql.lower()
+        # Making a view costs more than asking it.
         with quiet_query_errors():
-            return register(spark, uri, names_in(sql) or (None if may_see_any else ()), prices, made)
+            return register(spark, uri, names_in(sql) or (None if _may_see_any(sql) else ()), prices, made)
     except SPARK_ERRORS as error:
         raise InputError(f"{uri}: the tables there cannot be read: {condensed(error)}") from error
     except OSError as error:

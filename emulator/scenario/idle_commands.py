@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from emulator.errors import listing
+from emulator.errors import first_lines, listing
 from emulator.scenario.configs import KEYS, ConfigValue, effective
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import Command, Scenario
-
-MOST_LINES = 20
-"""Commands without effect that are told one by one, before a run and after it."""
 
 CLEARS_ELR = "min.insync.replicas"
 """A change of it empties the ELR, also one to the same value (docs/kafka_rounds.md, Eligible leader replicas)."""
 
 
 def idle_commands(scenario: Scenario) -> Iterator[str]:
-    """A line for each, up to MOST_LINES: what it asks for, and why nothing comes of it; and how many more there are."""
+    """A line for each of the first: what it asks for, and why nothing comes of it; and how many more there are."""
     given = [command for command in scenario.commands if command.round < scenario.rounds]
     commands = sorted(given, key=lambda command: command.round)
     lines = [*_moves(scenario, commands), *_alterations(scenario, commands)]
-    yield from lines[:MOST_LINES]
-    if len(lines) > MOST_LINES:
-        yield f"{len(lines) - MOST_LINES:,} more commands ask for what is so already"
+    yield from first_lines(lines, "commands ask for what is so already")
 
 
 def _moves(scenario: Scenario, commands: Sequence[Command]) -> Iterator[str]:

@@ -21,7 +21,8 @@ from emulator.storage.files import Files
 from emulator.table_columns import OPEN_TABLES
 
 DRIVER_WRITES_UP_TO_ROWS = 100_000
-# Where Spark looks for its own types and the columns' comments in a Parquet file.
+# Where Spark looks for its own types and the columns' comments in a Parquet file: a name in the file, no class. Without it
+# comments would be in tables only that Spark itself has written, by a job each.
 SPARK_SCHEMA_KEY = "org.apache.spark.sql.parquet.row.metadata"
 
 

@@ -57,7 +57,7 @@ demo: setup
 	@echo '  $(BIN)/emulator sql $(DEMO)/result @which_partitions_lost_records   # one of them'
 	@echo '  $(BIN)/emulator sql $(DEMO)/result "SELECT kind, count(*) FROM events GROUP BY kind"'
 
-# Two at a time, each with a Spark of its own: most of a test's time Spark's driver plans on one core.
+# Two at a time, one of them with a Spark (tests/conftest.py): most of a test's time its driver plans on one core.
 test: setup
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 import tests.quick_records  # noqa: F401
 from emulator.session import get_session, stop_if_ours
@@ -51,6 +55,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long files first: of several workers, each of which takes one file after the other, none is left with a long one."""
     ranks = {name: rank for rank, name in enumerate(LONGEST)}
     items.sort(key=lambda item: ranks.get(item.path.name, len(LONGEST)))
+
+
+class SparkInOne(LoadFileScheduling):
+    """Files go to workers one by one, those that ask for Spark all to the same: a second Java would start and warm up else."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "spark" if asks_for_spark(file) else file
+
+
+@cache
+def asks_for_spark(file: str) -> bool:
+    """Whether a test of a file does, or a fixture of it."""
+    return "spark: SparkSession" in Path(file).read_text("utf-8")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkInOne:
+    """Who gives tests to workers."""
+    return SparkInOne(config, log)
 
 
 OF_MANY_QUERIES = "-XX:MetaspaceSize=400m -Xmn600m"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.outcomes.leaderless import leaderless_rounds
 from tests.page_commands import renewed
@@ -17,7 +17,7 @@ TUTORIAL, QUESTIONS = (ROOT / "docs" / f"{name}.md" for name in ("tutorial", "qu
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Iterator[Path]:
+def folder(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Path]:
     """A folder with the examples in it, as the one that the project is in."""
     own = tmp_path_factory.mktemp("pages")
     shutil.copytree(ROOT / "datasets" / "examples", own / "datasets" / "examples")

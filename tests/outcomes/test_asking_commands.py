@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from emulator.cli import main
 from emulator.errors import EnvironmentProblem
@@ -88,7 +89,7 @@ def test_compare_draws_losses(run_folder: Path, capsys: Capture, tmp_path: Path)
 
 
 @pytest.mark.parametrize("command", [("compare",), ("sql", "SELECT name FROM scenarios")])
-def test_asked_of_spark(run_folder: Path, capsys: Capture, spark: Any, command: tuple[str, ...]) -> None:
+def test_asked_of_spark(run_folder: Path, capsys: Capture, spark: SparkSession, command: tuple[str, ...]) -> None:
     """With --master and --conf it is Spark that answers, as DuckDB does; with --verbose too."""
     name, *query = command
     given = (name, run_folder, *query, "--format", "csv")

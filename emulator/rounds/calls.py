@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
@@ -12,6 +13,9 @@ S = TypeVar("S")
 
 DONE, SCRATCH_FULL, OUTPUT_FULL = range(3)
 """Why a call ended; a system may have further reasons."""
+
+SHORT_CALL_S, LONG_CALL_S = 0.1, 0.5
+"""After a shorter call the next one has twice as many items, after a longer one half as many: one costs a millisecond besides."""
 
 
 class Rooms(ABC):
@@ -72,7 +76,7 @@ def play_in_calls(
     grown: Callable[[S], S],
     kept: Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]] = lambda told: told,
 ) -> tuple[S, dict[str, np.ndarray]]:
-    """Play `count` items, at most `a_call` of them in a call, into the state `new`. Returns that, and what was told.
+    """Play `count` items, at first `a_call` of them in a call, into the state `new`. Returns that, and what was told.
 
     `call`: plays those from one place up to another, the first of which may be played already and only not stored; returns where
     it stopped, and why. `grown`: the state with more room. `kept`: what is kept of what was handed over.
@@ -80,7 +84,10 @@ def play_in_calls(
     told: list[dict[str, np.ndarray]] = []
     first, is_played = 0, False
     while first < count:
+        began = time.perf_counter()
         first, why = call(new, first, min(first + a_call, count), is_played)
+        seconds = time.perf_counter() - began
+        a_call = 2 * a_call if seconds < SHORT_CALL_S else max(1, a_call // 2) if seconds > LONG_CALL_S else a_call
         is_played = why == OUTPUT_FULL
         if why == OUTPUT_FULL:
             new = grown(new)

@@ -27,6 +27,7 @@ Kinds say what a leap over quiet rounds does with a field (emulator/rounds/kafka
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, overload
 
@@ -189,6 +190,11 @@ def word_of(record: type[Any], name: str) -> int:
 def rows(record: type[Any], *shape: int) -> Any:
     """Records, all zero."""
     return np.zeros(shape, dtype_of(record)).view(np.recarray)
+
+
+def fields_at(records: Any, places: Any) -> Callable[[str], np.ndarray]:
+    """What gives a field of the records at these places: to copy them whole, hundreds of bytes each, takes ten times as long."""
+    return lambda field: np.asarray(np.asarray(records)[field][places])
 
 
 def words_of(values: Any) -> np.ndarray:

@@ -13,6 +13,7 @@ from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.list_records import EpochEntry
 from emulator.rounds.kafka.state import State
 from emulator.rounds.packed import entries_of
+from emulator.rounds.records import fields_at
 
 ROLES = ("follower", "leader", "offline")
 """By the numbers that TraceRow.role has."""
@@ -74,12 +75,12 @@ def outcome_rows(names: Names, inputs: Inputs, state: State) -> pa.Table:
 def replica_rows(names: Names, state: State) -> pa.Table:
     """The rows of `replicas`: those assigned at the end."""
     places = np.flatnonzero(_is_assigned(names, state))
-    replicas = np.asarray(state.replicas)[places]
+    replicas = fields_at(state.replicas, places)
     partitions = names.partition_of[places]
-    columns = {column: replicas[field] for column, field in LOGS.items()}
-    role = np.where(replicas["status"] & OFFLINE != 0, 2, (replicas["leading_epoch"] != NO_EPOCH).astype(np.int64))
+    columns = {column: replicas(field) for column, field in LOGS.items()}
+    role = np.where(replicas("status") & OFFLINE != 0, 2, (replicas("leading_epoch") != NO_EPOCH).astype(np.int64))
     in_isr = (field_of(state.partitions, "isr")[partitions] >> names.slot_of[places]) & 1 == 1
-    columns |= {"local_bytes": replicas["local_bytes"], "role": texts_at(ROLES, role), "in_isr": in_isr}
+    columns |= {"local_bytes": replicas("local_bytes"), "role": texts_at(ROLES, role), "in_isr": in_isr}
     return table_of("replicas", len(places), names.ids(partitions) | columns)
 
 

@@ -17,6 +17,7 @@ from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.reading.records import EARLIEST, LATEST, NO_CAUSE, NO_POSITION
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.tier.records import NO_SEGMENT
+from emulator.rounds.records import fields_at
 
 PARTIES = ("producers", "consumers", "uploads", "downloads", "disk_reads")
 """Who sends to a broker, or has it send, beside followers; `downloads`, `disk_reads`: what it reads of remote storage, and of its
@@ -199,25 +200,26 @@ def _of_local_reads(state: State, inputs: Inputs, reads: ReadDemands, window: in
     Who reads remotely may get to the local log before the next edge.
     """
     readers, of = readers_of(state)
-    parts, replicas, wants = np.asarray(state.partitions)[of], np.asarray(state.replicas)[reads.replica], np.asarray(inputs.wants)
-    want, appends = wants[in_force(wants["from_round"], readers["want"], round_)], due_bytes(inputs, parts["workload"], round_)
-    begins = np.where(want["begins_at"] == EARLIEST, replicas["log_start"], want["begins_at"])
-    begins = np.where(want["begins_at"] == LATEST, replicas["leo"], begins)
+    parts, replicas, wants = fields_at(state.partitions, of), fields_at(state.replicas, reads.replica), np.asarray(inputs.wants)
+    want = fields_at(wants, in_force(wants["from_round"], readers["want"], round_))
+    appends = due_bytes(inputs, parts("workload"), round_)
+    begins = np.where(want("begins_at") == EARLIEST, replicas("log_start"), want("begins_at"))
+    begins = np.where(want("begins_at") == LATEST, replicas("leo"), begins)
     position = np.where(readers["position"] == NO_POSITION, begins, readers["position"])
     is_remote = reads.demand > 0
-    asks = (want["in_force"] == 1) & (readers["stopped"] == NO_CAUSE) & (is_remote | (position >= replicas["local_start"]))
-    asking = np.flatnonzero(asks & (parts["client_leader"] != NOBODY))
-    position, appends = np.where(is_remote, replicas["local_start"], position), np.where(is_remote, 0, appends)
-    lacks = replicas["log_bytes"][asking] - bytes_at(state, inputs, reads.replica[asking], position[asking])
-    served = np.asarray(state.served)[reads.replica[asking]]
-    is_beyond = (served["share_bytes"] != UNKNOWN) & (lacks > served["share_bytes"])
-    most = want["round_bytes"][asking]
-    record_bytes = -(-replicas["log_bytes"] // np.maximum(replicas["leo"], 1))[asking]
-    by_count = want["records_per_round"][asking]
+    asks = (want("in_force") == 1) & (readers["stopped"] == NO_CAUSE) & (is_remote | (position >= replicas("local_start")))
+    asking = np.flatnonzero(asks & (parts("client_leader") != NOBODY))
+    position, appends = np.where(is_remote, replicas("local_start"), position), np.where(is_remote, 0, appends)
+    lacks = replicas("log_bytes")[asking] - bytes_at(state, inputs, reads.replica[asking], position[asking])
+    served = fields_at(state.served, reads.replica[asking])
+    is_beyond = (served("share_bytes") != UNKNOWN) & (lacks > served("share_bytes"))
+    most = want("round_bytes")[asking]
+    record_bytes = -(-replicas("log_bytes") // np.maximum(replicas("leo"), 1))[asking]
+    by_count = want("records_per_round")[asking]
     most = np.where(by_count == UNKNOWN, most, np.minimum(most, by_count * record_bytes))
     demand, is_on_disk = np.zeros(len(readers), np.int64), np.zeros(len(readers), bool)
     demand[asking] = np.minimum(most, -(-np.maximum(lacks, 0) // window) + appends[asking])
-    is_on_disk[asking] = is_beyond | (position[asking] < served["cold_below"])
+    is_on_disk[asking] = is_beyond | (position[asking] < served("cold_below"))
     return demand, is_on_disk
 
 

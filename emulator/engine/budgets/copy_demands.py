@@ -12,6 +12,7 @@ from emulator.rounds.kafka.list_records import Segment
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.tier.records import NO_SEGMENT, NOT_LOOKED_UP, Pin, RemoteSegment
 from emulator.rounds.packed import entries_of
+from emulator.rounds.records import fields_at
 
 
 def copy_demands(state: State, inputs: Inputs, layout: Layout, window_rounds: int, round_: int) -> np.ndarray:
@@ -50,21 +51,22 @@ def backlogs(
 
     `partition`, `replica`: places of who copies; `of_settings`: by partition the place of what is in force.
     """
-    replicas, tiers = np.asarray(state.replicas)[replica], np.asarray(state.tiers)[replica]
-    settings = np.asarray(inputs.settings)[of_settings[partition]]
-    copied = np.where(tiers["copied"] == NOT_LOOKED_UP, replicas["highest_remote"], tiers["copied"])
-    from_offset = np.maximum(copied + 1, replicas["log_start"])
-    stable = np.minimum(replicas["hw"], _first_pins(state)[partition])
+    replicas, tiers = fields_at(state.replicas, replica), fields_at(state.tiers, replica)
+    settings = fields_at(inputs.settings, of_settings[partition])
+    copied = np.where(tiers("copied") == NOT_LOOKED_UP, replicas("highest_remote"), tiers("copied"))
+    from_offset = np.maximum(copied + 1, replicas("log_start"))
+    stable = np.minimum(replicas("hw"), _first_pins(state)[partition])
     segments = np.asarray(entries_of(Segment, state.segments))
     first, at = state.segments.offsets[replica], state.segments.offsets[replica + 1] - 1
-    end, behind = replicas["active_base"].copy(), replicas["active_bytes"].copy()
-    waits = (settings["copy_lag_rounds"] != 0) & (settings["copy_lag_bytes"] != 0)
+    end, behind = replicas("active_base"), replicas("active_bytes")
+    lag_rounds, lag_bytes = settings("copy_lag_rounds"), settings("copy_lag_bytes")
+    waits = (lag_rounds != 0) & (lag_bytes != 0)
     found = np.zeros(len(replica), np.int64)
     left = np.flatnonzero((at >= first) & (end > from_offset))
     while len(left):  # from the newest closed segment back to the one that is copied next
         segment = segments[at[left]]
-        aged = (settings["copy_lag_rounds"][left] > 0) & (round_ - segment["newest_round"] >= settings["copy_lag_rounds"][left])
-        enough = (settings["copy_lag_bytes"][left] > 0) & (behind[left] >= settings["copy_lag_bytes"][left])
+        aged = (lag_rounds[left] > 0) & (round_ - segment["newest_round"] >= lag_rounds[left])
+        enough = (lag_bytes[left] > 0) & (behind[left] >= lag_bytes[left])
         has_waited = ~waits[left] | aged | enough
         # One that has to wait keeps those behind it waiting.
         found[left] = np.where(end[left] > stable[left], 0, np.where(has_waited, found[left] + segment["size_bytes"], 0))
@@ -72,8 +74,8 @@ def backlogs(
         end[left] = segment["base_offset"]
         at[left] -= 1
         left = left[(at[left] >= first[left]) & (end[left] > from_offset[left])]
-    moved = _size_of_copies(state, partition, tiers["copying"]) - tiers["left_bytes"]
-    return np.where(tiers["orphaned"] == 1, tiers["left_bytes"], np.maximum(found - moved, 0))
+    moved = _size_of_copies(state, partition, tiers("copying")) - tiers("left_bytes")
+    return np.where(tiers("orphaned") == 1, tiers("left_bytes"), np.maximum(found - moved, 0))
 
 
 def _first_pins(state: State) -> np.ndarray:

@@ -13,6 +13,7 @@ from emulator.rounds.kafka.constants import CLIENTS_CUT, NOBODY, NOT_RUNNING, OF
 from emulator.rounds.kafka.fetches_of_round import US_PER_SECOND
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.state import State
+from emulator.rounds.records import fields_at
 
 NO_FLOW = -1
 MOST_BYTES = 1 << 60
@@ -221,9 +222,9 @@ def whole_bytes(limit_bytes: np.ndarray, batch_bytes: np.ndarray) -> np.ndarray:
 
 def most_fetched(inputs: Inputs, scenario: np.ndarray | int, limit_bytes: np.ndarray) -> np.ndarray:
     """Bytes that the fetches of a round bring at most, each up to so many (rounds/kafka/fetches_of_round.py)."""
-    of = np.asarray(inputs.scenarios)[scenario]
-    fetch_us = of["round_trip_us"] + limit_bytes * US_PER_SECOND // of["fetch_bytes_per_second"]
-    fetches = np.where(of["fetches_per_round"] > 0, of["fetches_per_round"], np.maximum(1, of["round_us"] // fetch_us))
+    of = fields_at(inputs.scenarios, scenario)
+    fetch_us = of("round_trip_us") + limit_bytes * US_PER_SECOND // of("fetch_bytes_per_second")
+    fetches = np.where(of("fetches_per_round") > 0, of("fetches_per_round"), np.maximum(1, of("round_us") // fetch_us))
     most: np.ndarray = np.minimum(fetches, MOST_BYTES // np.maximum(limit_bytes, 1)) * limit_bytes
     return most
 

@@ -14,6 +14,7 @@ from emulator.rounds.kafka.list_records import Run
 from emulator.rounds.kafka.reading.records import EARLIEST, NO_CAUSE, NO_POSITION, Reader
 from emulator.rounds.kafka.state import State
 from emulator.rounds.packed import Packed, entries_of
+from emulator.rounds.records import fields_at
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,18 +33,18 @@ def read_demands(state: State, inputs: Inputs, layout: Layout, window_rounds: in
     what will be appended. Whether the store is there does not matter.
     """
     readers, of = readers_of(state)
-    parts, tier = np.asarray(state.partitions)[of], np.asarray(state.tier)[of]
-    slot = np.where(readers["asked"] == NOBODY, np.maximum(parts["client_leader"], 0), readers["asked"])
-    replica = parts["first_replica"] + slot
+    parts, tier = fields_at(state.partitions, of), fields_at(state.tier, of)
+    slot = np.where(readers["asked"] == NOBODY, np.maximum(parts("client_leader"), 0), readers["asked"])
+    replica = parts("first_replica") + slot
     log_start, local_start = (np.asarray(state.replicas)[name][replica] for name in ("log_start", "local_start"))
     settings, wants, store = (np.asarray(rows) for rows in (inputs.settings, inputs.wants, inputs.store))
-    want = wants[in_force(wants["from_round"], readers["want"], round_)]
-    tiered = settings["tiered"][in_force(settings["from_round"], parts["settings"], round_)] == 1
-    rate = store["read_bytes"][in_force(store["from_round"], tier["store"], round_)]
-    appends = due_bytes(inputs, parts["workload"], round_)
-    start = np.where(want["begins_at"] == EARLIEST, log_start, want["begins_at"])
+    want = fields_at(wants, in_force(wants["from_round"], readers["want"], round_))
+    tiered = settings["tiered"][in_force(settings["from_round"], parts("settings"), round_)] == 1
+    rate = store["read_bytes"][in_force(store["from_round"], tier("store"), round_)]
+    appends = due_bytes(inputs, parts("workload"), round_)
+    start = np.where(want("begins_at") == EARLIEST, log_start, want("begins_at"))
     position = np.where(readers["position"] == NO_POSITION, start, readers["position"])
-    asks = tiered & (want["in_force"] == 1) & (readers["stopped"] == NO_CAUSE) & (position >= 0)
+    asks = tiered & (want("in_force") == 1) & (readers["stopped"] == NO_CAUSE) & (position >= 0)
     position = np.maximum(position, log_start)
     asking = np.flatnonzero(asks & (position < local_start))
 
@@ -51,8 +52,8 @@ def read_demands(state: State, inputs: Inputs, layout: Layout, window_rounds: in
         at = replica[asking]
         return bytes_at(state, inputs, at, end[asking]) - bytes_at(state, inputs, at, position[asking])
 
-    by_count = np.where(want["records_per_round"] == UNKNOWN, local_start, position + want["records_per_round"])
-    most = np.minimum(want["remote_bytes"], want["remote_fetches"] * want["request_bytes"])
+    by_count = np.where(want("records_per_round") == UNKNOWN, local_start, position + want("records_per_round"))
+    most = np.minimum(want("remote_bytes"), want("remote_fetches") * want("request_bytes"))
     most = np.minimum(most, np.where(rate == UNKNOWN, most, rate))
     most[asking] = np.minimum(most[asking], bytes_to(np.minimum(local_start, by_count)))
     demand = np.zeros(len(readers), np.int64)
@@ -68,11 +69,11 @@ def readers_of(state: State) -> tuple[np.ndarray, np.ndarray]:
 
 def bytes_at(state: State, inputs: Inputs, replica: np.ndarray, offset: np.ndarray) -> np.ndarray:
     """Bytes of replicas' logs below offsets from their log starts to their ends, as of log.bytes_at."""
-    replicas, patterns = np.asarray(state.replicas)[replica], np.asarray(inputs.patterns)
+    replicas, patterns = fields_at(state.replicas, replica), np.asarray(inputs.patterns)
     runs = entries_of(Run, state.runs)
-    found = np.where(offset >= replicas["leo"], replicas["log_bytes"], 0)
+    found = np.where(offset >= replicas("leo"), replicas("log_bytes"), 0)
     at = _runs_with(state.runs, np.asarray(runs), replica, offset)
-    inside = np.flatnonzero((offset < replicas["leo"]) & (at >= state.runs.offsets[2 * replica]))
+    inside = np.flatnonzero((offset < replicas("leo")) & (at >= state.runs.offsets[2 * replica]))
     run, within = np.asarray(runs)[at[inside]], offset[inside]
     found[inside] = run["start_bytes"] + (within - run["start_offset"]) * patterns["record_bytes"][run["pattern"]]
     for one in inside[patterns["record_bytes"][run["pattern"]] == UNKNOWN].tolist():  # unlike batches

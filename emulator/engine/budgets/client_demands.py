@@ -200,21 +200,24 @@ def _of_local_reads(state: State, inputs: Inputs, reads: ReadDemands, window: in
     Who reads remotely may get to the local log before the next edge.
     """
     readers, of = readers_of(state)
-    parts, replicas, wants = fields_at(state.partitions, of), fields_at(state.replicas, reads.replica), np.asarray(inputs.wants)
+    parts, wants = fields_at(state.partitions, of), np.asarray(inputs.wants)
+    of_replicas = fields_at(state.replicas, reads.replica)
+    log_start, local_start, leo, log_bytes = map(of_replicas, ("log_start", "local_start", "leo", "log_bytes"))
     want = fields_at(wants, in_force(wants["from_round"], readers["want"], round_))
     appends = due_bytes(inputs, parts("workload"), round_)
-    begins = np.where(want("begins_at") == EARLIEST, replicas("log_start"), want("begins_at"))
-    begins = np.where(want("begins_at") == LATEST, replicas("leo"), begins)
+    begins_at = want("begins_at")
+    begins = np.where(begins_at == EARLIEST, log_start, np.where(begins_at == LATEST, leo, begins_at))
     position = np.where(readers["position"] == NO_POSITION, begins, readers["position"])
     is_remote = reads.demand > 0
-    asks = (want("in_force") == 1) & (readers["stopped"] == NO_CAUSE) & (is_remote | (position >= replicas("local_start")))
+    asks = (want("in_force") == 1) & (readers["stopped"] == NO_CAUSE) & (is_remote | (position >= local_start))
     asking = np.flatnonzero(asks & (parts("client_leader") != NOBODY))
-    position, appends = np.where(is_remote, replicas("local_start"), position), np.where(is_remote, 0, appends)
-    lacks = replicas("log_bytes")[asking] - bytes_at(state, inputs, reads.replica[asking], position[asking])
+    position, appends = np.where(is_remote, local_start, position), np.where(is_remote, 0, appends)
+    lacks = log_bytes[asking] - bytes_at(state, inputs, reads.replica[asking], position[asking])
     served = fields_at(state.served, reads.replica[asking])
-    is_beyond = (served("share_bytes") != UNKNOWN) & (lacks > served("share_bytes"))
+    share_bytes = served("share_bytes")
+    is_beyond = (share_bytes != UNKNOWN) & (lacks > share_bytes)
     most = want("round_bytes")[asking]
-    record_bytes = -(-replicas("log_bytes") // np.maximum(replicas("leo"), 1))[asking]
+    record_bytes = -(-log_bytes // np.maximum(leo, 1))[asking]
     by_count = want("records_per_round")[asking]
     most = np.where(by_count == UNKNOWN, most, np.minimum(most, by_count * record_bytes))
     demand, is_on_disk = np.zeros(len(readers), np.int64), np.zeros(len(readers), bool)

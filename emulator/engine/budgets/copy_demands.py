@@ -53,7 +53,8 @@ def backlogs(
     """
     replicas, tiers = fields_at(state.replicas, replica), fields_at(state.tiers, replica)
     settings = fields_at(inputs.settings, of_settings[partition])
-    copied = np.where(tiers("copied") == NOT_LOOKED_UP, replicas("highest_remote"), tiers("copied"))
+    copied, left_bytes = tiers("copied"), tiers("left_bytes")
+    copied = np.where(copied == NOT_LOOKED_UP, replicas("highest_remote"), copied)
     from_offset = np.maximum(copied + 1, replicas("log_start"))
     stable = np.minimum(replicas("hw"), _first_pins(state)[partition])
     segments = np.asarray(entries_of(Segment, state.segments))
@@ -74,8 +75,8 @@ def backlogs(
         end[left] = segment["base_offset"]
         at[left] -= 1
         left = left[(at[left] >= first[left]) & (end[left] > from_offset[left])]
-    moved = _size_of_copies(state, partition, tiers("copying")) - tiers("left_bytes")
-    return np.where(tiers("orphaned") == 1, tiers("left_bytes"), np.maximum(found - moved, 0))
+    moved = _size_of_copies(state, partition, tiers("copying")) - left_bytes
+    return np.where(tiers("orphaned") == 1, left_bytes, np.maximum(found - moved, 0))
 
 
 def _first_pins(state: State) -> np.ndarray:

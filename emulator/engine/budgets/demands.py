@@ -224,7 +224,8 @@ def most_fetched(inputs: Inputs, scenario: np.ndarray | int, limit_bytes: np.nda
     """Bytes that the fetches of a round bring at most, each up to so many (rounds/kafka/fetches_of_round.py)."""
     of = fields_at(inputs.scenarios, scenario)
     fetch_us = of("round_trip_us") + limit_bytes * US_PER_SECOND // of("fetch_bytes_per_second")
-    fetches = np.where(of("fetches_per_round") > 0, of("fetches_per_round"), np.maximum(1, of("round_us") // fetch_us))
+    given = of("fetches_per_round")
+    fetches = np.where(given > 0, given, np.maximum(1, of("round_us") // fetch_us))
     most: np.ndarray = np.minimum(fetches, MOST_BYTES // np.maximum(limit_bytes, 1)) * limit_bytes
     return most
 

@@ -36,13 +36,14 @@ def read_demands(state: State, inputs: Inputs, layout: Layout, window_rounds: in
     parts, tier = fields_at(state.partitions, of), fields_at(state.tier, of)
     slot = np.where(readers["asked"] == NOBODY, np.maximum(parts("client_leader"), 0), readers["asked"])
     replica = parts("first_replica") + slot
-    log_start, local_start = (np.asarray(state.replicas)[name][replica] for name in ("log_start", "local_start"))
+    log_start, local_start = map(fields_at(state.replicas, replica), ("log_start", "local_start"))
     settings, wants, store = (np.asarray(rows) for rows in (inputs.settings, inputs.wants, inputs.store))
     want = fields_at(wants, in_force(wants["from_round"], readers["want"], round_))
     tiered = settings["tiered"][in_force(settings["from_round"], parts("settings"), round_)] == 1
     rate = store["read_bytes"][in_force(store["from_round"], tier("store"), round_)]
     appends = due_bytes(inputs, parts("workload"), round_)
-    start = np.where(want("begins_at") == EARLIEST, log_start, want("begins_at"))
+    begins_at = want("begins_at")
+    start = np.where(begins_at == EARLIEST, log_start, begins_at)
     position = np.where(readers["position"] == NO_POSITION, start, readers["position"])
     asks = tiered & (want("in_force") == 1) & (readers["stopped"] == NO_CAUSE) & (position >= 0)
     position = np.maximum(position, log_start)
@@ -52,7 +53,8 @@ def read_demands(state: State, inputs: Inputs, layout: Layout, window_rounds: in
         at = replica[asking]
         return bytes_at(state, inputs, at, end[asking]) - bytes_at(state, inputs, at, position[asking])
 
-    by_count = np.where(want("records_per_round") == UNKNOWN, local_start, position + want("records_per_round"))
+    records = want("records_per_round")
+    by_count = np.where(records == UNKNOWN, local_start, position + records)
     most = np.minimum(want("remote_bytes"), want("remote_fetches") * want("request_bytes"))
     most = np.minimum(most, np.where(rate == UNKNOWN, most, rate))
     most[asking] = np.minimum(most[asking], bytes_to(np.minimum(local_start, by_count)))
@@ -69,11 +71,12 @@ def readers_of(state: State) -> tuple[np.ndarray, np.ndarray]:
 
 def bytes_at(state: State, inputs: Inputs, replica: np.ndarray, offset: np.ndarray) -> np.ndarray:
     """Bytes of replicas' logs below offsets from their log starts to their ends, as of log.bytes_at."""
-    replicas, patterns = fields_at(state.replicas, replica), np.asarray(inputs.patterns)
+    leo, log_bytes = map(fields_at(state.replicas, replica), ("leo", "log_bytes"))
+    patterns = np.asarray(inputs.patterns)
     runs = entries_of(Run, state.runs)
-    found = np.where(offset >= replicas("leo"), replicas("log_bytes"), 0)
+    found = np.where(offset >= leo, log_bytes, 0)
     at = _runs_with(state.runs, np.asarray(runs), replica, offset)
-    inside = np.flatnonzero((offset < replicas("leo")) & (at >= state.runs.offsets[2 * replica]))
+    inside = np.flatnonzero((offset < leo) & (at >= state.runs.offsets[2 * replica]))
     run, within = np.asarray(runs)[at[inside]], offset[inside]
     found[inside] = run["start_bytes"] + (within - run["start_offset"]) * patterns["record_bytes"][run["pattern"]]
     for one in inside[patterns["record_bytes"][run["pattern"]] == UNKNOWN].tolist():  # unlike batches

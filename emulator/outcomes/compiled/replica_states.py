@@ -35,8 +35,9 @@ def replica_state_rows(names: Names, inputs: Inputs, state: State, at_round: int
     def has(mask: str) -> np.ndarray:
         return np.asarray((part(mask) >> slot) & 1 == 1)
 
-    role = np.where(replicas("status") & OFFLINE != 0, 2, (replicas("leading_epoch") != NO_EPOCH).astype(np.int64))
-    remote_leo = np.where(part("client_leader") == slot, UNKNOWN, replicas("remote_leo"))
+    status, client_leader = replicas("status"), part("client_leader")
+    role = np.where(status & OFFLINE != 0, 2, (replicas("leading_epoch") != NO_EPOCH).astype(np.int64))
+    remote_leo = np.where(client_leader == slot, UNKNOWN, replicas("remote_leo"))
     entries = np.diff(state.epochs.offsets)[places]
     epochs = np.asarray(entries_of(EpochEntry, state.epochs))[spread(state.epochs.offsets[places], entries)]
     columns = (
@@ -50,12 +51,12 @@ def replica_state_rows(names: Names, inputs: Inputs, state: State, at_round: int
             "fetch_state": texts_at(FETCH_STATES, replicas("fetch_state"), NOT_SENT),
             "epochs": epoch_lists(entries, epochs),
             "leader": names.broker_at(partition, part("leader")),
-            "last_leader": names.broker_at(partition, part("client_leader")),
+            "last_leader": names.broker_at(partition, client_leader),
             "in_maximal_isr": has("held"),
             "min_isr": field_of(inputs.settings, "min_insync_replicas")[part("settings")],
             "leader_end_epoch": nullable(replicas("end_epoch"), NO_EPOCH),
             "leader_end_offset": nullable(replicas("end_offset"), UNKNOWN),
-            "running": replicas("status") & NOT_RUNNING == 0,
+            "running": status & NOT_RUNNING == 0,
             "fenced": ~has("unfenced"),
         }
     )
@@ -85,7 +86,7 @@ def _on_disk(
     return {
         "local_segments": segment_lists(np.where(keeps, counts + 1, 0), {"base_offset": bases[kept]}),
         "local_bytes": nullable(rows["local_bytes"], UNKNOWN),
-        "highest_remote_offset": pa.array(replicas("highest_remote"), mask=~with_tiers(inputs, state, rows)),
+        "highest_remote_offset": pa.array(rows["highest_remote"], mask=~with_tiers(inputs, state, rows)),
         **list_offsets(inputs, state, rows),
     }
 

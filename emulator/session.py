@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -61,13 +61,19 @@ CONNECT_PORT = 15002
 """Of a local Spark Connect server; Spark's client looks for it there only."""
 
 
-def get_session(master: str | None = None, conf: Mapping[str, str] | None = None, app_name: str = "emulator") -> SparkSession:
+def get_session(
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    app_name: str = "emulator",
+    meanwhile: Callable[[], None] | None = None,
+) -> SparkSession:
     """Returns the session of this process, building one when there is none.
 
     An existing session is used as it is: `master` and `conf` do not change it, and `stop_if_ours` leaves it running.
     Else the master is `master`, or what spark-submit or Spark's own configuration says, or `local[*]`.
     `conf`: Spark settings that win over every default of ours. With "spark.remote" (else, without a master, the variable
     SPARK_REMOTE) it is a session of Spark Connect: of the server at sc://HOST:PORT, or of one started here for local[N].
+    `meanwhile`: called while Java starts, where this process starts a classic Spark.
     Raises `InputError` for a master or server Spark does not know, `EnvironmentProblem` without a fitting Java or when Spark
     cannot start.
     """
@@ -86,7 +92,7 @@ def get_session(master: str | None = None, conf: Mapping[str, str] | None = None
         return found
     if remote is not None:
         return _build_remote(remote, conf, app_name)
-    return _build(master, conf, app_name)
+    return _build(master, conf, app_name, meanwhile)
 
 
 def is_there() -> bool:
@@ -158,14 +164,14 @@ def _existing_session() -> SparkSession | None:
     return active
 
 
-def _build(master: str | None, conf: dict[str, str], app_name: str) -> SparkSession:
+def _build(master: str | None, conf: dict[str, str], app_name: str, meanwhile: Callable[[], None] | None) -> SparkSession:
     global _ours
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if not submitted:
         refuse_java()
     try:
         with without_incubator_warning():
-            _ours = _started_beside_handler(app_name, _settings(master, conf, submitted))
+            _ours = _started_beside_handler(app_name, _settings(master, conf, submitted), meanwhile)
     except SPARK_ERRORS as error:
         raise EnvironmentProblem(f"Spark could not start: {_first_line(error)}") from error
     return _ours
@@ -207,12 +213,15 @@ def _started(app_name: str, settings: Mapping[str, str]) -> SparkSession:
     return builder.getOrCreate()
 
 
-def _started_beside_handler(app_name: str, settings: Mapping[str, str]) -> SparkSession:
+def _started_beside_handler(app_name: str, settings: Mapping[str, str], meanwhile: Callable[[], None] | None) -> SparkSession:
     """A handler of interrupts that is there stays: in the main thread, only there, Spark puts its own in its place."""
-    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_DFL):
+    if meanwhile is None and signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_DFL):
         return _started(app_name, settings)
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(_started, app_name, settings).result()
+        started = pool.submit(_started, app_name, settings)
+        if meanwhile is not None:
+            meanwhile()
+        return started.result()
 
 
 def _refuse_unreachable(remote: str) -> None:

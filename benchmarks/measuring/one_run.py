@@ -117,8 +117,7 @@ def _run(given: argparse.Namespace) -> dict[str, object]:
     watch = Stopwatch()
     conf = {"spark.driver.memory": given.heap} if given.heap else {}
     loaded = watch.wrapped("inputs", load_run)(given.scenario)
-    read_early(loaded.scenarios)
-    spark = watch.wrapped("session", get_session)(f"local[{given.cores}]", conf)
+    spark = watch.wrapped("session", get_session)(f"local[{given.cores}]", conf, meanwhile=partial(read_early, loaded.scenarios))
     if given.again:
         running.run_emulation(loaded, f"{given.out}-before", spark, mode=given.mode)
     seen: dict[str, Any] = {"round seconds": 0.0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +16,7 @@ from emulator.cli.options import (
     on_spark,
 )
 from emulator.cli.printing import PROGRAM, print_lines
-from emulator.cli.sessions import going_on_of, refuse_other_contents
+from emulator.cli.sessions import going_on_of, load_rounds, refuse_other_contents
 from emulator.errors import InputError, did_you_mean, listing, quoted
 
 if TYPE_CHECKING:
@@ -73,12 +74,11 @@ def run_command(
 
         refuse_unknown(run, mode, resume, checkpoint_every, rounds)
     else:
-        from emulator.engine.choice import refuse_states, refuse_uneven_rates
+        from emulator.engine.refusals import refuse_states, refuse_uneven_rates
 
         refuse_states(run, rounds)
         refuse_uneven_rates(run)
         _tell_without_effect(engine, checkpoint_every)
-    from emulator import run as running
     from emulator.scenario.notes import notes_of
 
     if out is not None:
@@ -86,23 +86,25 @@ def run_command(
     for line in notes_of(run):
         click.echo(f"note: {line}", err=True)
     if dry_run:
+        from emulator import run as running
+
         print_lines(running.dry_run(run, trace, mode, rounds))
         return DONE
-    from emulator.engine.early_rounds import read_early
     from emulator.progress import Progress
 
     progress = Progress()
-    if engine != "relational":
-        read_early(run.scenarios)
     going_on = GoingOn() if engine == "relational" else going_on_of(progress)
-    with sessions.session(master, conf, f"{PROGRAM} run {run.name}", going_on) as spark, progress:
+    meanwhile = None if engine == "relational" else partial(load_rounds, run)
+    with sessions.session(master, conf, f"{PROGRAM} run {run.name}", going_on, meanwhile) as spark, progress:
         if engine == "relational":
             from emulator.rounds.relational.run import run_relational
 
             by_spark = True if master is not None or conf else None
             summary = run_relational(run, str(out), spark, trace, progress, by_spark)
         else:
-            summary = running.run_emulation(
+            from emulator.run import run_emulation
+
+            summary = run_emulation(
                 run, str(out), spark, mode=mode, trace=trace, progress=progress, resume=resume, state_at=rounds
             )
     print_lines(summary.lines)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from emulator.outcomes.ask import Asker
     from emulator.progress import Progress
+    from emulator.scenario import Run
 
 
 def refuse_missing_folder(folder: str, master: str | None, conf: Mapping[str, str]) -> None:
@@ -75,20 +76,35 @@ def asking(
 
 @contextmanager
 def session(
-    master: str | None, conf: Mapping[str, str], app_name: str, going_on: GoingOn | None = None
+    master: str | None,
+    conf: Mapping[str, str],
+    app_name: str,
+    going_on: GoingOn | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Iterator[SparkSession]:
-    """Holds a session for one command; one that was there before stays. `going_on`: after an interrupt."""
+    """Holds a session for one command; one that was there before stays.
+
+    `going_on`: after an interrupt; `meanwhile`: as of get_session.
+    """
     from emulator.session import end_java, get_session, is_there, stop_if_ours
 
     found = is_there()
     if not found:
         end_at_interrupts(end_java, going_on or GoingOn())
-    spark = get_session(master, conf, app_name)
+    spark = get_session(master, conf, app_name, meanwhile)
     try:
         yield spark
     finally:
         if not found:
             stop_if_ours(spark)
+
+
+def load_rounds(run: Run) -> None:
+    """Imports what plays a run, and reads its compiled rounds: what Python can do while it would only wait for Java."""
+    import emulator.run  # noqa: F401
+    from emulator.engine.early_rounds import read_early
+
+    read_early(run.scenarios)
 
 
 def going_on_of(progress: Progress) -> GoingOn:

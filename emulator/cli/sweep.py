@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from emulator.cli import sessions
 from emulator.cli.exits import DONE
 from emulator.cli.options import common, on_spark
 from emulator.cli.printing import PROGRAM, print_lines
-from emulator.cli.sessions import going_on_of, refuse_other_contents
+from emulator.cli.sessions import going_on_of, load_rounds, refuse_other_contents
 from emulator.errors import InputError, quoted
 
 if TYPE_CHECKING:
@@ -68,8 +69,7 @@ def sweep_command(
     if not dry_run and (out is None or not out.strip()):
         raise InputError("--out: no folder is given; allowed: a local path or a Hadoop URI")
     run = _load(scenario, each, fault, settings, seeds)
-    from emulator import run as running
-    from emulator.engine.choice import refuse_uneven_rates
+    from emulator.engine.refusals import refuse_uneven_rates
     from emulator.scenario.notes import notes_of
 
     refuse_uneven_rates(run)
@@ -78,18 +78,21 @@ def sweep_command(
     for line in notes_of(run):
         click.echo(f"note: {line}", err=True)
     if dry_run:
+        from emulator import run as running
+
         print_lines(running.dry_run(run))
         return DONE
-    from emulator.engine.early_rounds import read_early
     from emulator.outcomes.ask import Asker
     from emulator.outcomes.formats import write_answer
     from emulator.progress import Progress
 
     progress = Progress()
-    read_early(run.scenarios)
-    with sessions.session(master, conf, f"{PROGRAM} sweep {run.name}", going_on_of(progress)) as spark:
+    meanwhile = partial(load_rounds, run)
+    with sessions.session(master, conf, f"{PROGRAM} sweep {run.name}", going_on_of(progress), meanwhile) as spark:
+        from emulator.run import run_emulation
+
         with progress:
-            summary = running.run_emulation(run, str(out), spark, progress=progress, resume=resume)
+            summary = run_emulation(run, str(out), spark, progress=progress, resume=resume)
         click.echo("\n".join(summary.lines), err=True)
         columns, found = Asker(str(out), None, lambda: spark).ask(QUESTIONS[by])
         shown = list(islice(found, rows + 1))

@@ -10,9 +10,8 @@ from emulator.engine.compiled_engine import CompiledEngine
 from emulator.engine.group_engine import GroupEngine
 from emulator.engine.interface import Engine
 from emulator.engine.ledger_engine import LedgerEngine
+from emulator.engine.refusals import refuse_states
 from emulator.engine.shared_fetchers import SharedFetchers
-from emulator.errors import InputError
-from emulator.inputs.arrays.workload import refuse_uneven
 from emulator.scenario import Run, Scenario
 from emulator.scenario.protocols import GROUPS, LEDGERS, PARTITIONS, system_of
 from emulator.scenario.time_buckets import bucket_length
@@ -43,17 +42,3 @@ def engines_of(run: Run, traced: Mapping[int, np.ndarray], mode: str, state_at: 
     if groups:
         engines.append(GroupEngine(groups, mode == "leap"))
     return engines
-
-
-def refuse_uneven_rates(run: Run) -> None:
-    """Raises InputError for records a second that compiled rounds cannot play: before Spark starts, not only then."""
-    refuse_uneven(scenario for scenario in run.scenarios if system_of(scenario.protocol) == PARTITIONS)
-
-
-def refuse_states(run: Run, state_at: Sequence[int]) -> None:
-    """Raises InputError if states of rounds are wanted (`state_at`: as of `engines_of`) of ledgers or groups, which have none."""
-    for scenario in run.scenarios if state_at else ():
-        system = system_of(scenario.protocol)
-        if system != PARTITIONS:
-            problem = f"scenario {scenario.name} is of {system}, and replica_states are those of partitions"
-            raise InputError.at(run.path, "--state-at", problem, "scenarios of partitions")

@@ -1,9 +1,8 @@
-"""Compiled rounds are read from their cache while Java starts, for which Python only waits: half a second of every run."""
+"""Compiled rounds are read from their cache while Java starts, for which Python only waits."""
 
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -22,7 +21,7 @@ from emulator.scenario.protocols import PARTITIONS, system_of
 
 
 def read_early(scenarios: Sequence[Scenario]) -> None:
-    """Begin to read what partitions of these scenarios are played by, if it is compiled; returns at once.
+    """Read what partitions of these scenarios are played by, if it is compiled.
 
     Nothing where Spark's workers surely play them: the driver would hold it beside them, 150 MB.
     """
@@ -31,7 +30,7 @@ def read_early(scenarios: Sequence[Scenario]) -> None:
         return
     has_tiers = any(map(_has_tiers, own))
     if own and is_compiling() and is_cached(play_tiered_partitions if has_tiers else play_partitions):
-        threading.Thread(target=_read, args=(TIERED if has_tiers else SCENARIO,), daemon=True).start()
+        _read(TIERED if has_tiers else SCENARIO)
 
 
 def _has_tiers(scenario: Scenario) -> bool:

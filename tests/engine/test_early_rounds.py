@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -36,10 +35,7 @@ def test_what_is_read(text: str, read: list[str], is_cached: bool, tmp_path: Pat
     monkeypatch.setattr(early_rounds, "is_compiling", lambda: True)
     monkeypatch.setattr(early_rounds, "is_cached", lambda _: is_cached)
     (tmp_path / "s.toml").write_text(text)
-    before = set(threading.enumerate())
     early_rounds.read_early(load_run(str(tmp_path / "s.toml")).scenarios)
-    for thread in set(threading.enumerate()) - before:
-        thread.join()
     assert found == (read if is_cached else [])
 
 

@@ -87,7 +87,10 @@ def play_in_calls(
         began = time.perf_counter()
         first, why = call(new, first, min(first + a_call, count), is_played)
         seconds = time.perf_counter() - began
-        a_call = 2 * a_call if seconds < SHORT_CALL_S else max(1, a_call // 2) if seconds > LONG_CALL_S else a_call
+        if seconds < SHORT_CALL_S:
+            a_call *= 2
+        elif seconds > LONG_CALL_S:
+            a_call = max(1, a_call // 2)
         is_played = why == OUTPUT_FULL
         if why == OUTPUT_FULL:
             new = grown(new)

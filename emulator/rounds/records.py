@@ -192,9 +192,14 @@ def rows(record: type[Any], *shape: int) -> Any:
     return np.zeros(shape, dtype_of(record)).view(np.recarray)
 
 
+def field_of(records: Any, field: str) -> np.ndarray:
+    """A field of all records of an array."""
+    return np.asarray(np.asarray(records)[field])
+
+
 def fields_at(records: Any, places: Any) -> Callable[[str], np.ndarray]:
     """What gives a field of the records at these places: to copy them whole, hundreds of bytes each, takes ten times as long."""
-    return lambda field: np.asarray(np.asarray(records)[field][places])
+    return lambda field: np.asarray(field_of(records, field)[places])
 
 
 def words_of(values: Any) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from emulator.rounds.records import field_of
 from emulator.table_columns.arrow_columns import arrow_schema
 
 
@@ -21,11 +22,6 @@ def table_of(table: str, rows: int, columns: Mapping[str, Any]) -> pa.Table:
     if unknown:
         raise ValueError(f"table {table} has no columns {', '.join(sorted(unknown))}")
     return pa.table([_array(columns.get(field.name), field, rows) for field in schema], schema=schema)
-
-
-def field_of(records: Any, field: str) -> np.ndarray:
-    """A field of all records of an array."""
-    return np.asarray(records[field])
 
 
 def nullable(values: np.ndarray, null: int) -> pa.Array:

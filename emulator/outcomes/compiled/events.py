@@ -6,13 +6,14 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.inputs.arrays.columns import spread
-from emulator.outcomes.compiled.columns import field_of, nullable, table_of, texts_at
+from emulator.outcomes.compiled.columns import nullable, table_of, texts_at
 from emulator.outcomes.compiled.event_counts import event_counts, is_written
 from emulator.outcomes.compiled.names import Names
 from emulator.rounds.kafka.constants import FENCED, FOREVER, RETURNING, UNKNOWN
 from emulator.rounds.kafka.event_kinds import EVENT_KINDS
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.state import State
+from emulator.rounds.records import field_of
 from emulator.scenario.event_kinds import OF_BROKERS, PARTITION_EVENTS
 
 _NO_FAULT = -1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from emulator.outcomes.compiled.columns import field_of, nullable, table_of, texts_at
+from emulator.outcomes.compiled.columns import nullable, table_of, texts_at
 from emulator.outcomes.compiled.names import Names
 from emulator.outcomes.compiled.remote_segments import tier_counters
 from emulator.rounds.kafka.constants import NO_EPOCH, OFFLINE
@@ -13,7 +13,7 @@ from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.list_records import EpochEntry
 from emulator.rounds.kafka.state import State
 from emulator.rounds.packed import entries_of
-from emulator.rounds.records import fields_at
+from emulator.rounds.records import field_of, fields_at
 
 ROLES = ("follower", "leader", "offline")
 """By the numbers that TraceRow.role has."""

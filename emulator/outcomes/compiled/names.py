@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.inputs.arrays.blocks import Block
-from emulator.outcomes.compiled.columns import field_of, lists_of
+from emulator.outcomes.compiled.columns import lists_of
+from emulator.rounds.records import field_of
 from emulator.rounds.slots import MAX_SLOTS, ORDER_BITS, ORDER_MASK
 from emulator.table_columns.arrow_columns import arrow_schema
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.inputs.arrays.columns import spread
-from emulator.outcomes.compiled.columns import epoch_lists, field_of, nullable, table_of, texts_at
+from emulator.outcomes.compiled.columns import epoch_lists, nullable, table_of, texts_at
 from emulator.outcomes.compiled.names import Names
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
@@ -14,6 +14,7 @@ from emulator.rounds.kafka.list_records import EpochEntry
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.tier.records import NOT_DELETED, STATE_NAMES, RemoteSegment
 from emulator.rounds.packed import entries_of
+from emulator.rounds.records import field_of
 
 _SEGMENTS = {
     "base_offset": "base_offset",

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.inputs.arrays.columns import spread
-from emulator.outcomes.compiled.columns import epoch_lists, field_of, nullable, segment_lists, table_of, texts_at
+from emulator.outcomes.compiled.columns import epoch_lists, nullable, segment_lists, table_of, texts_at
 from emulator.outcomes.compiled.final_state import LOGS, ROLES
 from emulator.outcomes.compiled.names import Names
 from emulator.outcomes.compiled.trace import list_offsets, with_tiers
@@ -15,7 +15,7 @@ from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.list_records import EpochEntry, Run, Segment
 from emulator.rounds.kafka.state import RUN_LISTS, State
 from emulator.rounds.packed import entries_of
-from emulator.rounds.records import fields_at
+from emulator.rounds.records import field_of, fields_at
 
 _REPLICAS = {**LOGS, "flushed_offset": "flushed", "hw_checkpoint": "checkpoint"}
 """Column -> field of Replica."""

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.outcomes.compiled.columns import epoch_lists, field_of, nullable, segment_lists, table_of, texts_at
+from emulator.outcomes.compiled.columns import epoch_lists, nullable, segment_lists, table_of, texts_at
 from emulator.outcomes.compiled.final_state import ROLES
 from emulator.outcomes.compiled.names import Names
 from emulator.rounds.kafka.constants import FETCH_STATES, NOT_SENT, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.told import Told
+from emulator.rounds.records import field_of
 
 TRACE_TABLES = ("trace", "trace_partitions")
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from emulator.outcomes.compiled.columns import field_of, table_of
+from emulator.outcomes.compiled.columns import table_of
 from emulator.outcomes.compiled.names import Names
 from emulator.rounds.kafka.constants import OFFLINE
 from emulator.rounds.kafka.input_records import Inputs
+from emulator.rounds.records import field_of
 
 SUMS = (
     *("bytes_in", "bytes_produced", "bytes_out", "cross_rack_bytes_out", "leader_count", "follower_count", "local_bytes"),

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.outcomes.compiled.columns import field_of
 from emulator.outcomes.compiled_ledgers.names import LedgerNames
+from emulator.rounds.records import field_of
 
 SUMS = ("bytes_produced", "bytes_in", "bytes_out", "cross_rack_bytes_out", "follower_count", "local_bytes", "entries")
 _KEYS = ("scenario_id", "broker_place", "bucket")

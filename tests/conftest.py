@@ -71,6 +71,7 @@ def asks_for_spark(file: str) -> bool:
     return "spark: SparkSession" in Path(file).read_text("utf-8")
 
 
+@pytest.hookimpl(optionalhook=True)  # tests run without xdist as well
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SparkInOne:
     """Who gives tests to workers."""
     return SparkInOne(config, log)

@@ -164,7 +164,7 @@ def _existing_session() -> SparkSession | None:
     return active
 
 
-def _build(master: str | None, conf: dict[str, str], app_name: str, meanwhile: Callable[[], None] | None) -> SparkSession:
+def _build(master: str | None, conf: dict[str, str], app_name: str, meanwhile: Callable[[], None] | None = None) -> SparkSession:
     global _ours
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if not submitted:

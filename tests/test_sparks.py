@@ -112,7 +112,7 @@ def _nothing_traced(scenario: Any) -> Any:
     ids=lambda command: str(command[0]),
 )
 def test_remote_is_handed_on(command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def get_session(master: str | None, conf: dict[str, str], _: str) -> Any:
+    def get_session(master: str | None, conf: dict[str, str], *_: object) -> Any:
         raise EnvironmentProblem(f"asked for {master}, {conf}")
 
     monkeypatch.setattr("emulator.session.get_session", get_session)

@@ -6,7 +6,6 @@ imported: bad input is told before Spark starts.
 
 from __future__ import annotations
 
-import atexit
 import gc
 import os
 import sys
@@ -34,9 +33,7 @@ from emulator.cli.sql import sql_command
 from emulator.cli.sweep import sweep_command
 
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
-"""Loading a command makes objects by the hundred thousand that stay: looking through them took a fifth of its time, and as
-Python ends a second more.
-"""
+"""Loading a command makes objects by the hundred thousand that stay: looking through them took a fifth of its time."""
 
 COMPLETION = "_EMULATOR_COMPLETE"
 """With bash_source, zsh_source or fish_source: print the shell's script."""
@@ -50,7 +47,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if COMPLETION in os.environ:
         return shell_complete(commands, {}, PROGRAM, COMPLETION, os.environ[COMPLETION])
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, *gc.get_threshold()[1:])
-    atexit.register(gc.freeze)
     return run_command_line(commands, PROGRAM, sys.argv[1:] if arguments is None else arguments)
 
 

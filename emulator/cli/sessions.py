@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -105,6 +106,7 @@ def load_rounds(run: Run) -> None:
     from emulator.engine.early_rounds import read_early
 
     read_early(run.scenarios)
+    gc.freeze()  # it stays to the end: even as Python ends, looking through it took a second
 
 
 def going_on_of(progress: Progress) -> GoingOn:

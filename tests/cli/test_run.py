@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from emulator.cli import main
+from emulator.cli.sessions import load_rounds
 from emulator.errors import EnvironmentProblem, InputError
 from emulator.progress import Progress
 from tests.cli.conftest import FakeEngine, Summary
@@ -39,7 +40,9 @@ def test_run_hands_everything_on(scenario: str, engine: FakeEngine, capsys: pyte
     call = engine.calls[0]
     assert (call["out"], call["mode"], call["trace"]) == ("hdfs://host/out", "plain", "orders:0,orders:4")
     assert call["state_at"] == [1, 3]
-    assert call["spark"] == ("local[1]", {"spark.a": "1=2", "spark.b": ""}, "emulator run small")
+    *asked, meanwhile = call["spark"]
+    assert asked == ["local[1]", {"spark.a": "1=2", "spark.b": ""}, "emulator run small"]
+    assert (meanwhile.func, meanwhile.args) == (load_rounds, (call["run"],))
     assert len(call["run"].scenarios) == 2
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,12 @@ def test_settings_given_win_over_the_defaults(monkeypatch: pytest.MonkeyPatch) -
     remote = session._settings("spark://host:7077", {}, submitted=False)
     assert "spark.driver.host" not in remote
     assert "spark.driver.memory" not in remote
+
+
+def test_something_else_is_done_while_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = threading.Event()
+    monkeypatch.setattr(session, "_started", lambda *_: begun.wait(10))
+    assert session._started_beside_handler("test", {}, begun.set) is True
 
 
 SERIAL, QUICK, ROOM = "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m"

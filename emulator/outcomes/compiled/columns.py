@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.rounds.records import field_of
 from emulator.table_columns.arrow_columns import arrow_schema
 
 
@@ -56,7 +55,7 @@ def segment_lists(counts: np.ndarray, segments: Any) -> pa.Array:
     """Base offsets of so many segments each (records of `base_offset`), one after the other; null where there are none."""
     kind = arrow_schema("trace").field("local_segments").type
     offsets = pa.array(np.append(0, np.cumsum(counts)).astype(np.int32))
-    bases = pa.array(field_of(segments, "base_offset")).cast(kind.value_type)
+    bases = pa.array(np.asarray(segments["base_offset"])).cast(kind.value_type)
     return pa.ListArray.from_arrays(offsets, bases, type=kind, mask=pa.array(counts == 0))
 
 

@@ -45,19 +45,19 @@ def fault(kind: str, from_round: int, to_round: int, more: str = 'rack = "0"') -
 
 
 RACK = fault("rack_isolation", 3, 9)
-IN_TURN = (
-    RACK,
-    fault("isolation", 4, 6, "broker = 3"),
-    fault("link_cut", 7, 8, 'broker = 1\npeer = 3\ndirection = "in"'),
-    fault("rack_isolation", 12, 18, 'rack = "1"\nclients = true'),
-    fault("rack_isolation", 14, 16),
-    fault("broker_crash", 13, 16, "broker = 2"),
+IN_TURN = RACK + fault("isolation", 4, 6, "broker = 3") + fault("link_cut", 7, 8, 'broker = 1\npeer = 3\ndirection = "in"')
+BOTH_RACKS = (
+    fault("rack_isolation", 3, 9, 'rack = "1"\nclients = true')
+    + fault("rack_isolation", 5, 7)
+    + fault("broker_crash", 4, 7, "broker = 2")
 )
 DIES = fault("broker_crash", 5, 9, "broker = 1\nmoment = 0.75")
 BOTH = fault("isolation", 3, 5, "broker = 1\nclients = true") + fault("isolation", 3, 5, "broker = 3\nclients = true")
 OF_RACKS = {
-    "in turn": CUT.format(rounds=21, cluster="", acks="1") + "".join(IN_TURN),
-    "all": CUT.format(rounds=21, cluster="", acks="all") + "".join(IN_TURN),
+    "in turn": CUT.format(rounds=12, cluster="", acks="1") + IN_TURN,
+    "in turn, all": CUT.format(rounds=12, cluster="", acks="all") + IN_TURN,
+    "both racks": CUT.format(rounds=12, cluster="", acks="1") + BOTH_RACKS,
+    "both racks, all": CUT.format(rounds=12, cluster="", acks="all") + BOTH_RACKS,
 }
 FOUR_FETCHES = CUT.format(rounds=9, cluster="fetches_per_round = 4", acks="1")
 OF_RACKS |= {

@@ -63,15 +63,16 @@ def draw_one(
     best, least = NOBODY, 0
     for place in range(scenario.bookies):
         bookie = inputs.bookies[scenario.first_bookie + place]
+        drawn = mixed(key, bookie.broker)
+        if best != NOBODY and drawn >= least:  # asked first: whether a bookie may take the seat costs twenty times as much
+            continue
         if (rack != ANY and rack != bookie.rack) or (region != ANY and region != bookie.region):
             continue
         if is_apart and is_beside(lists, inputs, ledger, ensembles, row, index, bookie.rack):
             continue
         if not may_take(lists, inputs, ledger, ensembles, row, size, place, client, when, fragment):
             continue
-        drawn = mixed(key, bookie.broker)
-        if best == NOBODY or drawn < least:
-            best, least = place, drawn
+        best, least = place, drawn
     return best
 
 

@@ -17,7 +17,7 @@ from emulator.rounds.bookkeeper.fragments import own_ensemble
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.quorums import holds, write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
-from emulator.rounds.compiled import compiled
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first, last
 from emulator.rounds.slots import has, size
@@ -84,7 +84,7 @@ def is_before(client: int, entry: int, index: int, sent_round: int, other: Reque
     return index < other.index
 
 
-@compiled
+@compiled_into_callers
 def fault_on_the_way(inputs: Inputs, ledger: Ledger, kind: int, place: int, entry: int) -> int:
     """The fault that drops an add of the writer to a bookie, or holds it up, in this round; NO_FAULT: none."""
     for at in range(ledger.first_on_the_way, ledger.first_on_the_way + ledger.on_the_way):
@@ -137,7 +137,7 @@ def resend(lists: Lists, inputs: Inputs, ledger: Ledger, client: int, replaced: 
     return acknowledged
 
 
-@compiled
+@compiled_into_callers
 def add_of(lists: Lists, ledger: Ledger, client: int, entry: int) -> int:
     """Where a client's add of an entry is; there must be one while an answer is awaited."""
     for at in every(ledger.adds):

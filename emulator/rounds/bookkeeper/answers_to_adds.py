@@ -21,13 +21,13 @@ from emulator.rounds.bookkeeper.failures import cause_of_newest, has_failures, n
 from emulator.rounds.bookkeeper.fragments import own_ensemble
 from emulator.rounds.bookkeeper.inputs import Settings
 from emulator.rounds.bookkeeper.records import Ledger, Lists
-from emulator.rounds.compiled import compiled
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.entries import move
 from emulator.rounds.lists import every, keep_first
 from emulator.rounds.slots import has, size
 
 
-@compiled
+@compiled_into_callers
 def next_failure(lists: Lists, settings: Settings, ledger: Ledger, client: int) -> bool:
     """Give up on requests to dead bookies, and on those that timed out, in the order in which bookies take them.
 
@@ -112,7 +112,7 @@ def complete(lists: Lists, settings: Settings, ledger: Ledger, client: int) -> b
     return looks
 
 
-@compiled
+@compiled_into_callers
 def forget_answered(lists: Lists, ledger: Ledger) -> None:
     """Requests that arrived and that nobody waits for are over, and so are acknowledged adds of which nothing is awaited."""
     kept = ledger.requests.start
@@ -132,7 +132,7 @@ def forget_answered(lists: Lists, ledger: Ledger) -> None:
     keep_first(ledger.adds, kept - ledger.adds.start)
 
 
-@compiled
+@compiled_into_callers
 def is_awaited(lists: Lists, ledger: Ledger, client: int, entry: int) -> bool:
     """Whether a client waits for an answer to an add."""
     for at in every(ledger.requests):

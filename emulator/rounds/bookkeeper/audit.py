@@ -19,12 +19,12 @@ from emulator.rounds.bookkeeper.quorums import last_of, next_share, share_of
 from emulator.rounds.bookkeeper.records import Ledger, Lists, Replacement
 from emulator.rounds.bookkeeper.stored import has_entry
 from emulator.rounds.bookkeeper.tell import tell
-from emulator.rounds.compiled import compiled
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first
 
 
-@compiled
+@compiled_into_callers
 def audit(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """Who of an ensemble is missing, and was at the last audit, is to be replaced; who is back with all he had is not.
 
@@ -49,7 +49,7 @@ def audit(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
         previous = lists.bookies[ledger.bookies.start + slot].place
 
 
-@compiled
+@compiled_into_callers
 def end_replacements(lists: Lists, settings: Settings, ledger: Ledger) -> None:
     """Nobody is replaced who is back with all he had, unless a worker has begun with the ledger: it goes on to the end.
 
@@ -66,7 +66,7 @@ def end_replacements(lists: Lists, settings: Settings, ledger: Ledger) -> None:
     keep_first(ledger.replacements, kept - ledger.replacements.start)
 
 
-@compiled
+@compiled_into_callers
 def has_begun(lists: Lists, ledger: Ledger) -> bool:
     """Whether somebody gets copies in place of a lost bookie."""
     begun = False

@@ -60,7 +60,7 @@ def is_registered(inputs: Inputs, ledger: Ledger, place: int) -> bool:
     return status & (UNREGISTERED | DECOMMISSIONED) == 0
 
 
-@compiled
+@compiled_into_callers
 def is_registered_here(lists: Lists, ledger: Ledger, slot: int) -> bool:
     """Whether an ensemble may take a bookie of the ledger."""
     return bookie_at(lists, ledger, slot).status & (UNREGISTERED | DECOMMISSIONED) == 0

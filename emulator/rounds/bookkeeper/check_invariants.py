@@ -22,11 +22,11 @@ from emulator.rounds.bookkeeper.quorums import write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import is_running
 from emulator.rounds.bookkeeper.stored import has_entry
-from emulator.rounds.compiled import compiled
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.lists import append, every, last
 
 
-@compiled
+@compiled_into_callers
 def check_invariants(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """Compare with the round before: what is broken now and was not then is a violation."""
     settings = inputs.settings[ledger.settings]
@@ -59,7 +59,7 @@ def check_invariants(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     ledger.broken = broken
 
 
-@compiled
+@compiled_into_callers
 def note_what_was_written(lists: Lists, settings: Settings, ledger: Ledger) -> None:
     """How far Qa bookies have the entries when a recovery is done fencing: it may not end below."""
     for at in every(ledger.recoveries):
@@ -98,7 +98,7 @@ def first_without_holder(lists: Lists, settings: Settings, ledger: Ledger, from_
     return NO_ENTRY
 
 
-@compiled
+@compiled_into_callers
 def has_valid_fragments(lists: Lists, settings: Settings, ledger: Ledger) -> bool:
     """Whether fragments start at 0 and then ever higher, at most one above the last entry, each with E bookies."""
     size, before = settings.ensemble_size, NO_LAC
@@ -114,7 +114,7 @@ def has_valid_fragments(lists: Lists, settings: Settings, ledger: Ledger) -> boo
     return ledger.state != CLOSED or before <= ledger.last_entry + 1
 
 
-@compiled
+@compiled_into_callers
 def diverges(lists: Lists, settings: Settings, ledger: Ledger) -> bool:
     """Whether a client thinks otherwise of the ledger than the metadata: of its end, or of the ensemble that it writes to."""
     size, fragment = settings.ensemble_size, last(ledger.fragments)

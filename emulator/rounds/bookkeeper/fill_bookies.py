@@ -11,11 +11,11 @@ from emulator.rounds.bookkeeper.quorums import next_share, share_of
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.stored import end_of, run_with
 from emulator.rounds.bookkeeper.tell import tell_of_bookie
-from emulator.rounds.compiled import compiled
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.lists import every
 
 
-@compiled
+@compiled_into_callers
 def fill_bookies(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """A batch for every filling bookie, in the order of their ids."""
     previous = NOBODY

@@ -21,11 +21,11 @@ from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
 from emulator.rounds.bookkeeper.slow_bookies import grant_bytes, lets_through, slow_fault
 from emulator.rounds.bookkeeper.stored import pass_over_others, store
-from emulator.rounds.compiled import compiled
+from emulator.rounds.compiled import compiled_into_callers
 from emulator.rounds.lists import every
 
 
-@compiled
+@compiled_into_callers
 def handle(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """Every bookie that is heard takes what has come; what a silent one doesn't get waits."""
     settings = inputs.settings[ledger.settings]
@@ -67,7 +67,7 @@ def handle(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
         tell_lacs(lists, settings, ledger, number, True, recovery.cause)
 
 
-@compiled
+@compiled_into_callers
 def answer(ledger: Ledger, request: Request, bookie: Bookie, said: int) -> None:
     """A bookie answers an add, a slow one so many rounds late; what it stored it has at once."""
     if bookie.lag == 0:
@@ -78,7 +78,7 @@ def answer(ledger: Ledger, request: Request, bookie: Bookie, said: int) -> None:
     request.cause = bookie.lag_cause
 
 
-@compiled
+@compiled_into_callers
 def bring_late_answers(lists: Lists, ledger: Ledger) -> None:
     """Late answers to adds that are due come, if their bookie is heard; what a silent one said waits."""
     for at in every(ledger.requests):

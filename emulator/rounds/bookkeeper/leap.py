@@ -31,7 +31,7 @@ from emulator.rounds.bookkeeper.ledger_lists import Words
 from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
 from emulator.rounds.bookkeeper.send import next_explicit_lac
 from emulator.rounds.bookkeeper.sizes import NO_SIZE, size_of
-from emulator.rounds.compiled import compiled
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.leaps import last_due, move_counters, next_due, remember, sum_of_drift, take_drift
 from emulator.rounds.lists import every
 from emulator.rounds.records import kinds_of, word_of
@@ -57,7 +57,7 @@ class Probe(NamedTuple):
     recovery_drifts: np.ndarray
 
 
-@compiled
+@compiled_into_callers
 def is_quiet(ledger: Ledger, ledger_words: np.ndarray, words: Words, probe: Probe) -> bool:
     """Whether the round just played did nothing but what the round before did."""
     quiet = take_drift(LEDGER_KINDS, ledger_words, probe.ledger, probe.ledger_drift)

@@ -10,7 +10,7 @@ from emulator.rounds.bookkeeper.quorums import write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.stored import end_of, has_entry, is_open
 from emulator.rounds.bookkeeper.tell import tell_lost
-from emulator.rounds.compiled import compiled
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.lists import every
 from emulator.rounds.slots import has
 
@@ -126,7 +126,7 @@ def tell_behind_end(lists: Lists, settings: Settings, ledger: Ledger) -> None:
         tell_lost(lists, ledger, NOBODY, from_entry, to_entry, to_entry - from_entry - gone, cause_behind_end(ledger))
 
 
-@compiled
+@compiled_into_callers
 def tell_lost_when_acknowledged(lists: Lists, settings: Settings, ledger: Ledger, lac_before: int) -> None:
     """Entries were just acknowledged that are behind the end of a closed ledger, or that nobody has any more."""
     if ledger.impaired:

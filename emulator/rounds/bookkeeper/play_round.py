@@ -68,7 +68,7 @@ def read_on(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     ledger.now += 1
 
 
-@compiled
+@compiled_into_callers
 def is_idle(lists: Lists, inputs: Inputs, ledger: Ledger) -> bool:
     """Whether a round can't change anything: the ledger is closed, everybody is done with it, and nothing comes from outside."""
     if ledger.state != CLOSED or ledger.now >= ledger.next_change or ledger.broken:
@@ -106,7 +106,7 @@ def forget_last_round(ledger: Ledger) -> None:
     ledger.ends_otherwise = 0
 
 
-@compiled
+@compiled_into_callers
 def flush_bookies(lists: Lists, settings: Settings, ledger: Ledger) -> None:
     """In rounds in which it is due, running bookies flush."""
     if settings.flush_ms == 0 or not is_due(ledger.now, settings.round_ms, settings.flush_ms):

@@ -40,7 +40,7 @@ from emulator.rounds.bookkeeper.lost_entries import tell_behind_end
 from emulator.rounds.bookkeeper.placement import cause_of_change, replace
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.tell import tell_of_entries
-from emulator.rounds.compiled import compiled
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first, last
 
@@ -84,7 +84,7 @@ def is_running(recovery: Recovery) -> bool:
     return recovery.phase not in (DONE, FAILED)
 
 
-@compiled
+@compiled_into_callers
 def recoveries_use_store(lists: Lists, inputs: Inputs, ledger: Ledger, rules: Rules) -> None:
     """Each recovery marks the ledger, or closes it, in the order of their start."""
     for number in range(ledger.recoveries.count):
@@ -212,7 +212,7 @@ def wait_for_nobody(lists: Lists, ledger: Ledger, recovery: Recovery, number: in
     forget_late_answers(lists, ledger, number)
 
 
-@compiled
+@compiled_into_callers
 def send_of_recoveries(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """Each that found an entry writes it back; bookies that failed an entry before are replaced first."""
     for number in range(ledger.recoveries.count):

@@ -19,12 +19,12 @@ from emulator.rounds.bookkeeper.quorums import last_of, next_share, share_of
 from emulator.rounds.bookkeeper.records import Ledger, Lists, Replacement
 from emulator.rounds.bookkeeper.recover import start_recovery
 from emulator.rounds.bookkeeper.tell import tell
-from emulator.rounds.compiled import compiled
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.entries import move
 from emulator.rounds.lists import every, keep_first
 
 
-@compiled
+@compiled_into_callers
 def commit_replacements(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """Step 2: the ensemble of a copied fragment gets the new bookie, if the lost one is still at that index."""
     kept = ledger.replacements.start
@@ -48,7 +48,7 @@ def commit_replacements(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     keep_first(ledger.replacements, kept - ledger.replacements.start)
 
 
-@compiled
+@compiled_into_callers
 def replace_lost(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """A stretch for the replacements of one fragment, the first that can be worked on: a ledger has one worker."""
     worked_on = NOWHERE

@@ -16,7 +16,7 @@ from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.leaps import is_due
 
 
-@compiled
+@compiled_into_callers
 def send(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """The writer's new entries, then those that recoveries write back, then explicit LACs."""
     if ledger.writer == WRITING:
@@ -27,7 +27,7 @@ def send(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     tell_lac(lists, inputs.settings[ledger.settings], ledger)
 
 
-@compiled
+@compiled_into_callers
 def send_entries(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """As many as there is room for, each with the LAC of now; bookies that failed an acknowledged add are replaced with them."""
     unacknowledged = pending(lists, ledger, WRITER)
@@ -68,7 +68,7 @@ def next_explicit_lac(before: int, lac: int) -> int:
     return lac if before >= lac - 1 else lac - 1
 
 
-@compiled
+@compiled_into_callers
 def tell_lac(lists: Lists, settings: Settings, ledger: Ledger) -> None:
     """Explicit LAC: the write set of one that no add carried learns of it, in rounds in which that is due."""
     if settings.explicit_lac_ms == 0 or ledger.writer != WRITING:

@@ -27,7 +27,7 @@ def end_of(lists: Lists, ledger: Ledger, at: int) -> int:
     return bookie_at(lists, ledger, run.bookie).has_to if is_open(lists, ledger, at) else run.to_entry
 
 
-@compiled
+@compiled_into_callers
 def run_with(lists: Lists, settings: Settings, ledger: Ledger, slot: int, entry: int) -> int:
     """Where a bookie's run is that has an entry, NOWHERE if it hasn't got the entry."""
     for at in every(ledger.stored):
@@ -45,7 +45,7 @@ def has_entry(lists: Lists, settings: Settings, ledger: Ledger, slot: int, entry
     return run_with(lists, settings, ledger, slot, entry) != NOWHERE
 
 
-@compiled
+@compiled_into_callers
 def store(lists: Lists, settings: Settings, ledger: Ledger, slot: int, index: int, entry: int, header: int) -> None:
     """Take an entry as that of an index. What the bookie has already it keeps, header and all."""
     if has_entry(lists, settings, ledger, slot, entry):
@@ -141,7 +141,7 @@ def close_run(lists: Lists, ledger: Ledger, bookie: Bookie) -> None:
     bookie.open_run = NOWHERE
 
 
-@compiled
+@compiled_into_callers
 def pass_over_others(lists: Lists, settings: Settings, ledger: Ledger) -> None:
     """Bookies that have their share of all that was sent have it up to there: so the ends of open runs move alike."""
     for at in every(ledger.bookies):
@@ -170,7 +170,7 @@ def sent_header(lists: Lists, ledger: Ledger, entry: int) -> int:
     return header.lac + (entry - header.from_entry) // header.step * header.step
 
 
-@compiled
+@compiled_into_callers
 def note_header(lists: Lists, ledger: Ledger, lac: int, count: int) -> None:
     """The writer sends so many entries, from its next one on, with a LAC."""
     if ledger.headers.count > 0:

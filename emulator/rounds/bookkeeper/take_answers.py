@@ -9,10 +9,10 @@ from emulator.rounds.bookkeeper.failures import cause_of_newest, want_replaced
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.use_store import stop
-from emulator.rounds.compiled import compiled
+from emulator.rounds.compiled import compiled_into_callers
 
 
-@compiled
+@compiled_into_callers
 def take_answers(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """What the writer makes of this round's answers, and of those that don't come."""
     if ledger.writer != WRITING:

@@ -42,12 +42,12 @@ from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import fail_attempt, replace_failed, wait_for_nobody
 from emulator.rounds.bookkeeper.speculation import first_speculation, next_pause_ms, timeout_rounds
 from emulator.rounds.bookkeeper.traffic import note_read
-from emulator.rounds.compiled import compiled
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.entries import move
 from emulator.rounds.lists import every, keep_first, last
 
 
-@compiled
+@compiled_into_callers
 def take_recoveries(lists: Lists, inputs: Inputs, ledger: Ledger, rules: Rules) -> None:
     """Each recovery takes the answers of this round, in the order of their start."""
     settings = inputs.settings[ledger.settings]
@@ -204,7 +204,7 @@ def pass_over(settings: Settings, recovery: Recovery, error: int, rules: Rules) 
     return END if recovery.said_no >= needed_answers(settings, rules) else AGAIN
 
 
-@compiled
+@compiled_into_callers
 def open_without_recovery(lists: Lists, settings: Settings, ledger: Ledger) -> None:
     """The last entry of a closed ledger; else the largest LAC of the last ensemble, if those who are heard cover it."""
     for number in range(ledger.openings.count):

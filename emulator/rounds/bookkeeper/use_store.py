@@ -33,12 +33,12 @@ from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import close_ledger, recoveries_use_store
 from emulator.rounds.bookkeeper.replace_lost import commit_replacements
 from emulator.rounds.bookkeeper.tell import tell_of_entries
-from emulator.rounds.compiled import compiled
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first, last
 
 
-@compiled
+@compiled_into_callers
 def use_store(lists: Lists, inputs: Inputs, ledger: Ledger, rules: Rules) -> None:
     """The writer's ensemble change and its close, then recoveries, then replication workers. The store is up."""
     if ledger.writer == WRITING and ledger.changing:
@@ -179,7 +179,7 @@ def close_by_writer(lists: Lists, settings: Settings, ledger: Ledger) -> None:
     ledger.writer = SHUT
 
 
-@compiled
+@compiled_into_callers
 def answer_closes(lists: Lists, ledger: Ledger) -> None:
     """The application learns what became of its closes: OK if the ledger ends at the writer's LAC."""
     while ledger.close_asked and ledger.writer == SHUT:

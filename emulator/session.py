@@ -6,7 +6,6 @@ import logging
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from pyspark import SparkConf
 from pyspark.logger import PySparkLogger
@@ -25,6 +23,7 @@ import emulator.spark
 from emulator.errors import EnvironmentProblem, InputError
 from emulator.spark.class_archive import archive_options
 from emulator.spark.classic import connect_to_submitted, has_context, is_of_same_context, java_process
+from emulator.spark.connect import CONNECT_INSTALL, refuse_no_server, refuse_taken_port, refuse_unreachable
 from emulator.spark.java import default_driver_memory_bytes, refuse_java
 from emulator.spark.quiet_start import without_incubator_warning
 from emulator.spark.spark_errors import SPARK_ERRORS
@@ -53,13 +52,6 @@ _ours: SparkSession | None = None
 # The forms that spark-submit itself takes; anything else would end in a Java stack trace.
 _MASTER = re.compile(r"local|local\[(\*|[1-9]\d*)(,\s*\d+)?\]|local-cluster\[.+\]|(spark|k8s)://.+|yarn")
 
-# A Spark Connect server, or a local one that this process starts.
-_REMOTE = re.compile(r"sc://(\[[^\]]+\]|[^/\s:]+)(:\d{1,5})?(/.*)?|local|local\[(\*|[1-9]\d*)(,\s*\d+)?\]")
-CONNECT_INSTALL = "python -m pip install 'pyspark[connect]'"
-CONNECT_SECONDS_MAX = 10
-CONNECT_PORT = 15002
-"""Of a local Spark Connect server; Spark's client looks for it there only."""
-
 
 def get_session(
     master: str | None = None,
@@ -79,10 +71,8 @@ def get_session(
     """
     conf = dict(conf or {})
     remote = conf.get("spark.remote", os.environ.get("SPARK_REMOTE") if master is None else None)
-    if remote is not None and not _REMOTE.fullmatch(remote):
-        raise InputError(
-            f"--remote: {remote!r} is not a Spark Connect server; allowed: sc://HOST:PORT; local, local[N], local[*] start one"
-        )
+    if remote is not None:
+        refuse_no_server(remote)
     if master is not None and not _MASTER.fullmatch(master):
         raise InputError(
             f"--master: {master!r} is not a Spark master; allowed: local, local[N], local[*], spark://HOST:PORT, k8s://URL, yarn"
@@ -187,11 +177,11 @@ def _build_remote(remote: str, conf: dict[str, str], app_name: str) -> SparkSess
         raise EnvironmentProblem(problem) from error
     if remote.startswith("local"):
         refuse_java()
-        _refuse_taken_port()
+        refuse_taken_port()
         settings = _settings(remote, conf, submitted=False)
         del settings["spark.master"]
     else:
-        _refuse_unreachable(remote)
+        refuse_unreachable(remote)
         settings = {"spark.sql.session.timeZone": "UTC"} | conf
     try:
         with warnings.catch_warnings():
@@ -214,7 +204,9 @@ def _started(app_name: str, settings: Mapping[str, str]) -> SparkSession:
 
 
 def _started_beside_handler(app_name: str, settings: Mapping[str, str], meanwhile: Callable[[], None] | None) -> SparkSession:
-    """A handler of interrupts that is there stays: in the main thread, only there, Spark puts its own in its place."""
+    """In another thread where this one has something to do meanwhile, or a handler of interrupts that is to stay: in the main
+    thread, only there, Spark puts its own in its place.
+    """
     if meanwhile is None and signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_DFL):
         return _started(app_name, settings)
     with ThreadPoolExecutor(1) as pool:
@@ -222,32 +214,6 @@ def _started_beside_handler(app_name: str, settings: Mapping[str, str], meanwhil
         if meanwhile is not None:
             meanwhile()
         return started.result()
-
-
-def _refuse_unreachable(remote: str) -> None:
-    """Spark's client would try again for ten minutes without a word. Behind a proxy only it can tell."""
-    if {"grpc_proxy", "https_proxy", "http_proxy"} & os.environ.keys():
-        return
-    try:
-        address = urlsplit(remote)
-        where = (address.hostname or "", address.port or CONNECT_PORT)
-        socket.create_connection(where, CONNECT_SECONDS_MAX).close()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise EnvironmentProblem(f"Spark Connect at {remote} could not be reached: {reason}") from error
-
-
-def _refuse_taken_port() -> None:
-    """Another local server on the port would be taken for ours."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", CONNECT_PORT))
-        except OSError as error:
-            raise EnvironmentProblem(
-                f"a local Spark Connect server needs port {CONNECT_PORT}, which another process has; use that one with"
-                f" --remote sc://localhost:{CONNECT_PORT}, or wait for it"
-            ) from error
 
 
 def _settings(master: str | None, conf: dict[str, str], submitted: bool) -> dict[str, str]:

@@ -18,6 +18,7 @@ from emulator import session
 from emulator.cli import main
 from emulator.errors import EnvironmentProblem, InputError
 from emulator.outcomes.sql import own_session
+from emulator.spark import connect as of_connect
 from emulator.storage.output_directory import OutputDirectory
 from tests.sparks import compare
 
@@ -143,10 +144,10 @@ def test_a_second_local_server(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        monkeypatch.setattr(session, "CONNECT_PORT", other.getsockname()[1])
+        monkeypatch.setattr(of_connect, "CONNECT_PORT", other.getsockname()[1])
         with pytest.raises(EnvironmentProblem, match=r"needs port \d+, which another process has"):
-            session._refuse_taken_port()
-    session._refuse_taken_port()
+            of_connect.refuse_taken_port()
+    of_connect.refuse_taken_port()
 
 
 @pytest.mark.parametrize("port", ["", ":99999"], ids=["nobody listens", "no such port"])
@@ -157,10 +158,10 @@ def test_a_server_that_cannot_be_reached(port: str, monkeypatch: pytest.MonkeyPa
         other.bind(("127.0.0.1", 0))
         port = port or f":{other.getsockname()[1]}"
         with pytest.raises(EnvironmentProblem, match=f"Spark Connect at sc://127.0.0.1{port}/;token=x could not be reached: ."):
-            session._refuse_unreachable(f"sc://127.0.0.1{port}/;token=x")
+            of_connect.refuse_unreachable(f"sc://127.0.0.1{port}/;token=x")
         other.listen()
         if port != ":99999":
-            session._refuse_unreachable(f"sc://127.0.0.1{port}")
+            of_connect.refuse_unreachable(f"sc://127.0.0.1{port}")
 
 
 def test_what_differs_between_sparks_is_told() -> None:

@@ -29,7 +29,7 @@ def delete_topic(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[R
     end_refusals(lists, part, replicas)
     for slot in range(part.slots):
         replica = replicas[slot]
-        settle_traffic(lists, inputs, part, replicas, slot)
+        settle_traffic(lists, inputs, part, replicas, slot, part.now)
         clear(replica.runs)
         clear(replica.epochs)
         start_segment_at(replica, replica.leo)

@@ -219,7 +219,7 @@ def take_lead(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Repl
     """T knows that it leads: it is ready."""
     slot = part.client_leader
     replica = replicas[slot]
-    settle_traffic(lists, inputs, part, replicas, slot)
+    settle_traffic(lists, inputs, part, replicas, slot, part.now)
     if rules.entry_at_election:
         assign_epoch(lists.epochs, replica, part.client_epoch, replica.leo)
     if part.owes_from == UNKNOWN or replica.leading_epoch == NO_EPOCH:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.rounds.compiled import compiled
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.batches import end_of_run, has_like_batches, run_with
 from emulator.rounds.kafka.constants import FOREVER, NEVER, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.delete_segments import until_retention
@@ -16,9 +16,11 @@ from emulator.rounds.kafka.fetch import sends
 from emulator.rounds.kafka.input_records import Inputs, Settings
 from emulator.rounds.kafka.probe import dues_of, earliest_due, masks_of, move
 from emulator.rounds.kafka.produce_within import until_others_are_oldest
+from emulator.rounds.kafka.reading.records import ReaderLists
 from emulator.rounds.kafka.records import Partition, Replica
-from emulator.rounds.kafka.scratch_lists import Lists
-from emulator.rounds.leaps import last_due, next_due, next_multiple, sum_of_drift
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
+from emulator.rounds.kafka.traffic import end_bucket, last_of_bucket
+from emulator.rounds.leaps import last_due, next_due, sum_of_drift
 from emulator.rounds.lists import every
 from emulator.rounds.records import Rows, kinds_of, word_of
 from emulator.rounds.slots import has, slot_at
@@ -71,11 +73,9 @@ def horizon(
     """The next round, from `part.now` on, that has to be played, wherever the stretch ends."""
     settings, scenario = inputs.settings[part.settings], inputs.scenarios[part.scenario]
     now = part.now
-    # The last round of a time bucket is played: traffic is booked in it.
-    due = min(scenario.rounds - 1, next_multiple(scenario.bucket_rounds, now + 1) - 1)
-    due = earliest_due(PARTITION_DUES, part_words, now, due)
+    due = earliest_due(PARTITION_DUES, part_words, now, scenario.rounds - 1)
     if part.waiting_rounds > 0:
-        due = min(due, until_others_are_oldest(inputs, part))
+        due = min(due, until_others_are_oldest(inputs, part), last_of_bucket(inputs, part))
     if settings.rebalance_ms and part.leader != slot_at(part.order, 0):
         due = min(due, next_due(now, settings.round_ms, settings.rebalance_ms))
     for slot in range(part.slots):
@@ -216,6 +216,31 @@ def until_run_ends(lists: Lists, inputs: Inputs, now: int, follower: Replica, le
 
 
 @compiled
+def leap_through_buckets(
+    lists: Lists,
+    tiers: TierLists | None,
+    readers: ReaderLists | None,
+    inputs: Inputs,
+    part: Partition,
+    replicas: Rows[Replica],
+    part_words: np.ndarray,
+    replica_words: np.ndarray,
+    part_drift: np.ndarray,
+    drifts: np.ndarray,
+    then: int,
+) -> None:
+    """Go on to round `then`; what brokers carried is booked where time buckets end on the way.
+
+    Of what is tiered or read that round is played, as its horizons say.
+    """
+    while part.now < then:
+        last = last_of_bucket(inputs, part)
+        leap(inputs, part, replicas, part_words, replica_words, part_drift, drifts, min(then, last + 1))
+        if part.now > last:
+            end_bucket(lists, tiers, readers, inputs, part, replicas, last)
+
+
+@compiled_into_callers
 def leap(
     inputs: Inputs,
     part: Partition,

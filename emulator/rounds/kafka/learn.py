@@ -77,7 +77,7 @@ def believe(
     if slot != leader:
         replica.leading_epoch = NO_EPOCH
         if is_new:
-            settle_traffic(lists, inputs, part, replicas, slot)
+            settle_traffic(lists, inputs, part, replicas, slot, part.now)
             replica.believed_leader = leader
             replica.believed_epoch = epoch
             begin_to_follow(lists, inputs, part, replica, rules)
@@ -87,7 +87,7 @@ def believe(
     if slot == part.client_leader and epoch == part.client_epoch:
         take_lead(lists, inputs, part, replicas, rules)
     else:  # late news of a leadership that is over: it leads all the same, until it learns more
-        settle_traffic(lists, inputs, part, replicas, slot)
+        settle_traffic(lists, inputs, part, replicas, slot, part.now)
         if rules.entry_at_election:
             assign_epoch(lists.epochs, replica, epoch, replica.leo)
         replica.leading_epoch = epoch

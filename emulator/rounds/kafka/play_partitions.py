@@ -8,7 +8,7 @@ from emulator.rounds.kafka.constants import LOCAL_DELETE, NO_EPOCH, NOBODY, SEGM
 from emulator.rounds.kafka.epochs import end_of_epoch, latest_epoch
 from emulator.rounds.kafka.finish import finish
 from emulator.rounds.kafka.input_records import Inputs
-from emulator.rounds.kafka.leap import horizon, keep_distance, leap
+from emulator.rounds.kafka.leap import horizon, keep_distance, leap_through_buckets
 from emulator.rounds.kafka.look_at_all import look_at_all, remember_all, take_drifts, take_tier_drifts
 from emulator.rounds.kafka.play_round import play_round
 from emulator.rounds.kafka.probe import CHANGED_APART, LETS_PASS, PROVEN, UNPROVEN, Probe, judge, nothing_aside
@@ -173,7 +173,9 @@ def play_partition(
                     )
                 if tiers is not None and readers is not None:
                     leap_readers(lists, tiers, readers, inputs, part, then)
-                leap(inputs, part, replicas, part_words, replica_words, probe.part_drift, probe.drifts, then)
+                leap_through_buckets(
+                    lists, tiers, readers, inputs, part, replicas, part_words, replica_words, probe.part_drift, probe.drifts, then
+                )
         remember_all(tiers, part, part_words, replica_words, words, probe)
         if readers is not None:
             remember_readers(readers, part)

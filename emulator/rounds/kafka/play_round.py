@@ -136,7 +136,7 @@ def end_round(
 ) -> None:
     """The round is over, and with it perhaps a time bucket."""
     if (part.now + 1) % scenario.bucket_rounds == 0 or part.now + 1 == scenario.rounds:
-        end_bucket(lists, tiers, readers, inputs, part, replicas)
+        end_bucket(lists, tiers, readers, inputs, part, replicas, part.now)
     part.now += 1
     part.played += 1
 

@@ -71,11 +71,11 @@ def unconditional_of(inputs: Inputs, workload: WorkloadSpan) -> int:
 
 
 @compiled
-def waiting_bytes(inputs: Inputs, part: Partition) -> int:
-    """Bytes that wait at the end of the round."""
+def waiting_bytes(inputs: Inputs, part: Partition, round_: int) -> int:
+    """Bytes that wait at the end of a round, the last one."""
     total, at = 0, part.waiting_workload
-    for round_ in range(part.now - part.waiting_rounds + 1, part.now + 1):
-        while inputs.workload[at + 1].from_round <= round_:
+    for sent_in in range(round_ - part.waiting_rounds + 1, round_ + 1):
+        while inputs.workload[at + 1].from_round <= sent_in:
             at += 1
         total += bytes_of(inputs, inputs.workload[at])
     return total

@@ -177,7 +177,7 @@ def keep_replicas(
         part.leader = leader
     for slot in range(part.slots):
         if has(dropped, slot):
-            settle_traffic(lists, inputs, part, replicas, slot)
+            settle_traffic(lists, inputs, part, replicas, slot, part.now)
             drop_replica(replicas[slot])
 
 

@@ -145,7 +145,7 @@ def restart(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replic
     """A broker that starts again replays the metadata before it registers: it follows whom the controller has as leader."""
     replica = replicas[slot]
     follow_high_watermark(replica, replica.checkpoint)
-    settle_traffic(lists, inputs, part, replicas, slot)
+    settle_traffic(lists, inputs, part, replicas, slot, part.now)
     replica.leading_epoch = NO_EPOCH
     replica.believed_leader = part.leader
     replica.believed_epoch = part.epoch

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from emulator.rounds.compiled import compiled
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import NOBODY, NOT_RUNNING
 from emulator.rounds.kafka.input_records import Inputs, ScenarioRow
 from emulator.rounds.kafka.log import local_bytes
@@ -14,6 +14,7 @@ from emulator.rounds.kafka.reading.records import ReaderLists
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.told_records import Traffic
+from emulator.rounds.leaps import next_multiple
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has
 
@@ -25,22 +26,30 @@ def bucket_of(scenario: ScenarioRow, slot: int, round_: int) -> int:
 
 
 @compiled
-def settle_traffic(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int) -> None:
-    """Book what a replica fetched so far to the leader that it believes in; before that changes, and at a bucket's end."""
+def last_of_bucket(inputs: Inputs, part: Partition) -> int:
+    """The last round of the time bucket that holds the round to come."""
+    return next_multiple(inputs.scenarios[part.scenario].bucket_rounds, part.now + 1) - 1
+
+
+@compiled
+def settle_traffic(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int, round_: int) -> None:
+    """Book what a replica fetched so far, up to a round, to the leader that it believes in; before that changes, and at a
+    bucket's end.
+    """
     replica = replicas[slot]
     if replica.fetched_bytes == 0 or replica.believed_leader < 0:
         return
     scenario = inputs.scenarios[part.scenario]
     source = replicas[replica.believed_leader]
-    served = lists.traffic[bucket_of(scenario, replica.believed_leader, part.now)]
+    served = lists.traffic[bucket_of(scenario, replica.believed_leader, round_)]
     served.bytes_out += replica.fetched_bytes
     if source.rack >= 0 and replica.rack >= 0 and source.rack != replica.rack:
         served.cross_rack_bytes_out += replica.fetched_bytes
-    lists.traffic[bucket_of(scenario, slot, part.now)].bytes_in += replica.fetched_bytes
+    lists.traffic[bucket_of(scenario, slot, round_)].bytes_in += replica.fetched_bytes
     replica.fetched_bytes = 0
 
 
-@compiled
+@compiled_into_callers
 def end_bucket(
     lists: Lists,
     tiers: TierLists | None,
@@ -48,13 +57,14 @@ def end_bucket(
     inputs: Inputs,
     part: Partition,
     replicas: Rows[Replica],
+    round_: int,
 ) -> None:
-    """This round is the last of a time bucket, or of the run."""
+    """This round was the last of a time bucket, or of the run."""
     scenario = inputs.scenarios[part.scenario]
     for slot in range(part.slots):
         replica = replicas[slot]
-        settle_traffic(lists, inputs, part, replicas, slot)
-        sums = lists.traffic[bucket_of(scenario, slot, part.now)]
+        settle_traffic(lists, inputs, part, replicas, slot, round_)
+        sums = lists.traffic[bucket_of(scenario, slot, round_)]
         sums.bytes_produced += replica.produced_bytes
         replica.produced_bytes = 0
         sums.local_bytes += local_bytes(lists, inputs, part, replica)
@@ -65,33 +75,33 @@ def end_bucket(
         elif has(part.assigned, slot):
             sums.follower_count += 1
     if part.client_leader != NOBODY:
-        sums = lists.traffic[bucket_of(scenario, part.client_leader, part.now)]
-        sums.bytes_waiting += waiting_bytes(inputs, part)
+        sums = lists.traffic[bucket_of(scenario, part.client_leader, round_)]
+        sums.bytes_waiting += waiting_bytes(inputs, part, round_)
         sums.bytes_expired += part.expired_bytes
         part.expired_bytes = 0
     if tiers is not None:
-        settle_uploads(lists, tiers, inputs, part)
+        settle_uploads(lists, tiers, inputs, part, round_)
     if readers is not None and readers.whole[0].readers.count > 0:
-        settle_reads(lists, readers, inputs, part)
+        settle_reads(lists, readers, inputs, part, round_)
 
 
 @compiled
-def settle_uploads(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition) -> None:
+def settle_uploads(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, round_: int) -> None:
     """Book what brokers copied since the last time bucket ended."""
     for slot in range(part.slots):
         tier = tiers.replicas[slot]
-        lists.traffic[bucket_of(inputs.scenarios[part.scenario], slot, part.now)].bytes_uploaded += (
+        lists.traffic[bucket_of(inputs.scenarios[part.scenario], slot, round_)].bytes_uploaded += (
             tier.uploaded_bytes - tier.booked_bytes
         )
         tier.booked_bytes = tier.uploaded_bytes
 
 
 @compiled
-def settle_reads(lists: Lists, readers: ReaderLists, inputs: Inputs, part: Partition) -> None:
+def settle_reads(lists: Lists, readers: ReaderLists, inputs: Inputs, part: Partition, round_: int) -> None:
     """Likewise what they gave consumers."""
     for slot in range(part.slots):
         served = readers.served[slot]
-        sums = lists.traffic[bucket_of(inputs.scenarios[part.scenario], slot, part.now)]
+        sums = lists.traffic[bucket_of(inputs.scenarios[part.scenario], slot, round_)]
         sums.bytes_consumed += served.sent_bytes - served.booked_sent_bytes
         sums.disk_bytes_read += served.disk_bytes - served.booked_disk_bytes
         sums.bytes_downloaded += served.downloaded_bytes - served.booked_downloaded_bytes

@@ -29,6 +29,7 @@ from emulator.rounds.kafka.reading.records import (
 )
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.scratch_lists import Lists, TierLists
+from emulator.rounds.kafka.traffic import last_of_bucket
 from emulator.rounds.leaps import remember
 from emulator.rounds.lists import every, last
 from emulator.rounds.records import Rows, kinds_of, word_of
@@ -128,7 +129,7 @@ def reader_horizon(
         due = inputs.store[tiers.whole[0].store + 1].from_round
     for at in every(readers.whole[0].readers):
         reader = readers.readers[at]
-        due = min(due, inputs.wants[reader.want + 1].from_round)
+        due = min(due, last_of_bucket(inputs, part), inputs.wants[reader.want + 1].from_round)
         if not inputs.wants[reader.want].in_force or part.client_leader == NOBODY:
             continue
         moved = readers.drift.readers[at]

@@ -36,6 +36,7 @@ from emulator.rounds.kafka.tier.duties import (
 from emulator.rounds.kafka.tier.metadata import metadata_lag
 from emulator.rounds.kafka.tier.quiet_tasks import until_built, until_copy_acts, until_expiry_acts, until_follower_acts
 from emulator.rounds.kafka.tier.records import FOLLOWER_DUTY, LEADER_DUTY, NO_SEGMENT, TierPartition, TierReplica
+from emulator.rounds.kafka.traffic import last_of_bucket
 from emulator.rounds.records import APART, Rows, compared_as, kinds_of, word_of
 from emulator.rounds.slots import has
 
@@ -63,7 +64,7 @@ def tier_horizon(
 ) -> int:
     """The next round, from `part.now` on, that has to be played for what is remote; `paces` of tasks until then."""
     whole, now = tiers.whole[0], part.now
-    due = min(FOREVER, inputs.store[whole.store + 1].from_round)
+    due = min(last_of_bucket(inputs, part), inputs.store[whole.store + 1].from_round)
     due = earliest_due(TIER_DUES, tier_words, now, due)
     for slot in range(part.slots):
         for place in range(PACES):

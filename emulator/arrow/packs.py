@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
+from emulator.arrow.encodings import encodings
 from emulator.arrow.schemas import from_arrow_schema
 
 ROW_GROUP_ROWS = 500_000
@@ -69,7 +70,7 @@ def write_packs(folder: str, run_id: str, schema: pa.Schema, batches: Iterable[p
     if first := next(groups, None):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with pq.ParquetWriter(unfinished, schema) as writer:
+            with pq.ParquetWriter(unfinished, schema, **encodings(schema)) as writer:
                 for group in (first, *groups):
                     writer.write_table(group)
                     rows += group.num_rows

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
+from emulator.arrow.encodings import encodings
 from emulator.arrow.frames import frame_of
 from emulator.arrow.packs import WRITTEN, PackedRows, write_packs
 from emulator.arrow.schemas import from_arrow_schema, to_arrow_schema
@@ -90,7 +91,7 @@ class TableWriter:
     def _write_arrow(self, table: str, rows: pa.Table, schema: StructType) -> None:
         arrow = _parquet_schema(schema)
         content = io.BytesIO()
-        pq.write_table(rows.cast(arrow.remove_metadata()).cast(arrow), content)
+        pq.write_table(rows.cast(arrow.remove_metadata()).cast(arrow), content, **encodings(arrow))
         self._files.delete(f"{self._folder}/{table}")
         # No other run's file has this name: what is of the same size would be taken for published already.
         self._files.write_bytes(f"{self._folder}/{table}/part-00000-{self._run_id}.parquet", content.getvalue())

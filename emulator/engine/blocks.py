@@ -14,15 +14,15 @@ SMALL_WEIGHT = 2e7
 """Weight of a run up to which the driver plays it: about two seconds of a core. Of Kafka it is replica-rounds."""
 
 LOCAL_WEIGHT = 3e8
-"""Likewise where Spark's tasks would run on the driver's machine: twenty seconds of a core, half of a job. Its threads do without
-what Spark's workers take to start, which is as long as the rounds of 100,000 partitions.
+"""Likewise where Spark's tasks would run on the driver's machine: twenty seconds of a core, a quarter of a job. Its threads do
+without what Spark's workers take to start, which is as long as the rounds of 100,000 partitions.
 """
 
 LEAST_WEIGHT = 2e6
 """Of a block that a thread of the driver plays, where it plays more than one: a tenth of a second."""
 
-JOB_WEIGHT = 6e8
-"""Weight of what a core plays in a job: about a minute."""
+JOB_WEIGHT = 1.2e9
+"""Weight of what a core plays in a job: half a minute to a minute."""
 
 MOST_PARTITIONS = 33_000
 """Of a block, whose arrays are in memory at once: all processes of 1,000,000 partitions stay below 4 GB."""

@@ -22,7 +22,7 @@ from emulator.outcomes import queries
 from emulator.outcomes.view_texts import HELPER_VIEWS
 from emulator.outcomes.views import ALL_TABLES
 from emulator.scenario.commands import COMMAND_KINDS
-from emulator.scenario.configs import KEYS
+from emulator.scenario.config_keys import KEYS
 from emulator.scenario.ledger_configs import LEDGER_KEYS
 from emulator.scenario.ledgers import LEDGER_COMMANDS
 from emulator.scenario.protocols import PROTOCOLS

@@ -14,7 +14,7 @@ from emulator.bandwidth.fetchers import Fetchers
 from emulator.report.limits import APPROXIMATE, NOT_ANSWERED, limits
 from emulator.scenario import load_run
 from emulator.scenario.clusters import QUOTA_WINDOW_MS, SESSION_TIMEOUT
-from emulator.scenario.configs import KEYS
+from emulator.scenario.config_keys import KEYS
 from emulator.scenario.durations import rounds_of
 from emulator.scenario.ledger_configs import LEDGER_KEYS
 from emulator.scenario.shapes import ClusterShape, ScenarioShape

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.scenario.configs import KEYS, NEVER, effective, find_problem, parse_value
+from emulator.scenario.config_keys import KEYS, NEVER
+from emulator.scenario.configs import effective, find_problem, parse_value
 
 
 def test_effective_config_goes_from_topic_to_cluster_to_default() -> None:

@@ -16,7 +16,7 @@ from emulator.outcomes import queries
 from emulator.outcomes.view_texts import HELPER_VIEWS
 from emulator.scenario import load_run, shapes
 from emulator.scenario.commands import COMMAND_KINDS
-from emulator.scenario.configs import KEYS
+from emulator.scenario.config_keys import KEYS
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
 from tests.asked import ask
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from emulator.bandwidth.broker_configs import BrokerConfigs
 from emulator.bandwidth.client_quotas import limits_clients
-from emulator.scenario import Scenario, configs
+from emulator.scenario import Scenario, config_keys
 
 KINDS = ("network_in", "network_out", "disk", "leader_throttle", "follower_throttle")
 """What a broker has a budget of each; throttles count all throttled replicas and hold those outside the ISR."""
@@ -48,4 +48,4 @@ class Budgets:
 
     def _rate(self, key: str, broker: int, round_: int) -> int | None:
         rate = self._throttles.at(key, broker, round_)
-        return None if rate == configs.LONG_MAX else rate
+        return None if rate == config_keys.LONG_MAX else rate

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from emulator.inputs.consumers import groups_of
-from emulator.scenario import Command, Scenario, configs
+from emulator.scenario import Command, Scenario, config_keys, configs
 
 PRODUCER, CONSUMER = "producer_byte_rate", "consumer_byte_rate"
 NO_CLIENT = -1
@@ -71,7 +71,7 @@ def client_quotas(scenario: Scenario, counts: np.ndarray) -> ClientQuotas:
         return ClientQuotas(np.zeros(1, np.int64), np.zeros((1, 0)), 0, writer, reader)
     rounds = sorted({0, *(command.round for command in _alterations(scenario) if command.round < scenario.rounds)})
     rates = np.array([[*_of_topics(scenario, round_), *_of_groups(scenario, round_)] for round_ in rounds], float)
-    rates[rates >= configs.LONG_MAX] = np.inf
+    rates[rates >= config_keys.LONG_MAX] = np.inf
     is_client = np.isfinite(rates).any(axis=0)
     is_client[len(scenario.topics) :] |= groups > 1
     number = np.where(is_client, np.cumsum(is_client) - 1, NO_CLIENT)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.scenario import Scenario
-from emulator.scenario.configs import ConfigValue, effective
+from emulator.scenario.config_keys import ConfigValue
+from emulator.scenario.configs import effective
 from emulator.scenario.protocols import group_protocol
 from emulator.scenario.quorum_configs import effective as effective_of_group
 from emulator.scenario.quorums import has_groups

@@ -8,7 +8,7 @@ from typing import Any
 
 from emulator.faults.kinds import FaultRow, read_fault_rows
 from emulator.inputs.remote_store import STORE_FAULTS
-from emulator.scenario import Command, Scenario, configs
+from emulator.scenario import Command, Scenario, config_keys, configs
 from emulator.scenario.configs_in_run import configurations
 
 AS_RETENTION = -2
@@ -40,7 +40,7 @@ def store_faults(scenario: Scenario) -> list[FaultRow]:
 
 def copy_quota(bytes_per_second: int, round_ms: int) -> int:
     """The copy quota, at most what its window can be multiplied with: no copies reach that."""
-    return min(bytes_per_second, configs.LONG_MAX // max(QUOTA_WINDOW_MS, round_ms))
+    return min(bytes_per_second, config_keys.LONG_MAX // max(QUOTA_WINDOW_MS, round_ms))
 
 
 def deletes_old(value: Value) -> bool:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from emulator.faults.kinds import LEDGER_KINDS
 from emulator.rounds.bookkeeper.constants import POLICIES
 from emulator.scenario.commands import COMMAND_KINDS, CommandKind
-from emulator.scenario.configs import KEYS
+from emulator.scenario.config_keys import KEYS
 from emulator.scenario.ledger_configs import LEDGER_KEYS
 from emulator.scenario.ledgers import LEDGER_COMMANDS, OF_REMOTE_STORAGE, has_ledgers
 from emulator.scenario.model import Command

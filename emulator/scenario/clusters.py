@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.scenario.commands import check_config
-from emulator.scenario.configs import ConfigValue, effective
+from emulator.scenario.config_keys import ConfigValue
+from emulator.scenario.configs import effective
 from emulator.scenario.durations import rounds_of
 from emulator.scenario.imported import Imported, exists, read_import
 from emulator.scenario.imported_ledgers import LEDGERS_FILE, ImportedLedgers, read_ledger_import

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from emulator.errors import did_you_mean, listing, quoted
-from emulator.scenario.configs import ConfigKey, find_problem
+from emulator.scenario.config_keys import ConfigKey
+from emulator.scenario.configs import find_problem
 from emulator.scenario.faults import broker_ids_allowed
 from emulator.scenario.globs import known_topics_listed, matching_topics
 from emulator.scenario.model import Broker, Command

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from emulator.scenario.configs import ConfigValue, effective
+from emulator.scenario.config_keys import ConfigValue
+from emulator.scenario.configs import effective
 from emulator.scenario.model import Command, Scenario, Topic
 
 Config = Mapping[str, ConfigValue]

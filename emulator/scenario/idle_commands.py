@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from emulator.errors import first_lines, listing
-from emulator.scenario.configs import KEYS, ConfigValue, effective
+from emulator.scenario.config_keys import KEYS, ConfigValue
+from emulator.scenario.configs import effective
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import Command, Scenario
 

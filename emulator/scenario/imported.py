@@ -13,7 +13,8 @@ import pyarrow.fs
 
 from emulator.errors import InputError
 from emulator.placement.assignments import Assignment
-from emulator.scenario.configs import ConfigValue, parse_value
+from emulator.scenario.config_keys import ConfigValue
+from emulator.scenario.configs import parse_value
 from emulator.scenario.epoch_caches import fill_epochs
 from emulator.scenario.faults import broker_ids_allowed
 from emulator.scenario.initial_rows import check_partition_rows, check_replica_rows, check_segment_rows

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.importers.bookkeeper.metadata_text import STATES
-from emulator.scenario.configs import ConfigValue
+from emulator.scenario.config_keys import ConfigValue
 from emulator.scenario.imported import BROKER_COLUMNS, CONFIG_COLUMNS, in_racks, read_brokers
 from emulator.scenario.initial_ledgers import check_ledger_rows, check_lists
 from emulator.scenario.ledger_configs import LEDGER_KEYS, MANAGED, effective

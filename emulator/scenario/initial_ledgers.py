@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from emulator.errors import listing, quoted
-from emulator.scenario.configs import ConfigValue
+from emulator.scenario.config_keys import ConfigValue
 from emulator.scenario.faults import broker_ids_allowed
 from emulator.scenario.initial_rows import check_keys
 from emulator.scenario.ledger_configs import DEFAULT_ENTRY_BYTES, MANAGED, effective, is_managed

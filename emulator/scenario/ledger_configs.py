@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulator.scenario.configs import INT_MAX, LONG_MAX, ConfigKey, ConfigValue
+from emulator.scenario.config_keys import INT_MAX, LONG_MAX, ConfigKey, ConfigValue
 
 DEFAULT_ENTRY_BYTES = 1000
 """Of entries whose size nothing says."""

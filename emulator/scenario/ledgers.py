@@ -15,7 +15,7 @@ from emulator.faults.kinds import LEDGER_KINDS, read_fault_rows
 from emulator.rounds.bookkeeper.constants import POLICIES
 from emulator.scenario.bookie_places import check_regions
 from emulator.scenario.commands import CommandKind, check_config, check_replicas
-from emulator.scenario.configs import ConfigValue
+from emulator.scenario.config_keys import ConfigValue
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.ledger_configs import LEDGER_KEYS, MANAGED, OF_TOPICS, effective, is_managed
 from emulator.scenario.ledger_ensembles import LOWEST_FREE_ID, new_ensembles

@@ -20,7 +20,7 @@ from emulator.scenario.clusters import (
     session_timeout_rounds,
 )
 from emulator.scenario.commands import COMMAND_KINDS, resolve_commands
-from emulator.scenario.configs import ConfigValue
+from emulator.scenario.config_keys import ConfigValue
 from emulator.scenario.consumers import resolve_consumers
 from emulator.scenario.drawn_ensembles import draw_first_ensembles
 from emulator.scenario.durations import ROUND_MS, round_ms_of

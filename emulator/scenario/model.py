@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from emulator.scenario.configs import ConfigValue
+from emulator.scenario.config_keys import ConfigValue
 from emulator.scenario.globs import Globs
 
 TIME_BUCKETS = 10

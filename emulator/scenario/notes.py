@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 
 from emulator.errors import MOST_NAMED, few, listing, some, some_scenarios
 from emulator.scenario.clusters import SESSION_TIMEOUT, session_timeout_ms
-from emulator.scenario.configs import AT_START, FLUSHER, KEYS, NEVER, OF_ONE_BROKER, ConfigValue, decided_by_others, effective
+from emulator.scenario.config_keys import AT_START, FLUSHER, KEYS, NEVER, OF_ONE_BROKER, ConfigValue
+from emulator.scenario.configs import decided_by_others, effective
 from emulator.scenario.configs_in_run import values
 from emulator.scenario.consumers import QUOTA as CLIENT_QUOTA
 from emulator.scenario.durations import rounds_of

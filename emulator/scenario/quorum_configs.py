@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulator.scenario.configs import INT_MAX, ConfigKey, ConfigValue
+from emulator.scenario.config_keys import INT_MAX, ConfigKey, ConfigValue
 
 MOST_SERVERS = 12
 """As many as a replica list may have."""

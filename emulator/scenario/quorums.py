@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from emulator.rounds.quorums.protocols import PROTOCOLS
 from emulator.scenario.commands import COMMAND_KINDS, CommandKind, check_config
-from emulator.scenario.configs import ConfigValue
+from emulator.scenario.config_keys import ConfigValue
 from emulator.scenario.model import Command, Topic
 from emulator.scenario.places import Places
 from emulator.scenario.protocols import GROUP_PROTOCOLS, group_protocol

@@ -19,7 +19,7 @@ from emulator.errors import did_you_mean, listing, quoted
 from emulator.faults.kinds import FAULT_KINDS, FAULT_SCHEMA, RACK_KINDS
 from emulator.scenario.both_systems import own_rows
 from emulator.scenario.clusters import ELR_FEATURE
-from emulator.scenario.configs import KEYS, ConfigKey
+from emulator.scenario.config_keys import KEYS, ConfigKey
 from emulator.scenario.durations import ROUND_MS
 from emulator.scenario.faults import resolve_faults
 from emulator.scenario.globs import known_topics_listed, matching_topics

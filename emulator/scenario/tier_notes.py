@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pyarrow.compute as pc
 
 from emulator.errors import listing, some
-from emulator.scenario.configs import KEYS
+from emulator.scenario.config_keys import KEYS
 from emulator.scenario.configs_in_run import configurations_of, values
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import RemoteStorage, Run, Scenario

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from emulator.errors import quoted
-from emulator.scenario.configs import ConfigValue, effective
+from emulator.scenario.config_keys import ConfigValue
+from emulator.scenario.configs import effective
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import Topic
 from emulator.scenario.places import Location, Places

@@ -11,7 +11,8 @@ import numpy as np
 from emulator.errors import did_you_mean, quoted
 from emulator.placement.assignments import Assignment
 from emulator.scenario.commands import check_config, check_replicas
-from emulator.scenario.configs import ConfigKey, ConfigValue, effective
+from emulator.scenario.config_keys import ConfigKey, ConfigValue
+from emulator.scenario.configs import effective
 from emulator.scenario.model import Broker, Topic
 from emulator.scenario.placements import PLACEMENT_KEYS, check_placement, place
 from emulator.scenario.places import Location, Places

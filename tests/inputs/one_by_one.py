@@ -16,7 +16,7 @@ from typing import Any
 from emulator.faults.timeline import BrokerSegment, broker_timelines
 from emulator.inputs.storage_settings import accepted, copies, is_ever_tiered, may_delete
 from emulator.inputs.workload_rows import WorkloadRow, partition_ranges
-from emulator.scenario import ELR_FEATURE, Command, ConsumerRow, Scenario, Topic, configs
+from emulator.scenario import ELR_FEATURE, Command, ConsumerRow, Scenario, Topic, config_keys, configs
 from emulator.scenario.throttles import THROTTLED_LISTS
 
 NO_LIMIT_ROUNDS = 2**31 - 1
@@ -219,12 +219,12 @@ class OnePartition:
         rebalance_ms = value("leader.imbalance.check.interval.seconds") * 1000
         flush_ms, flush_messages = value("flush.ms"), value("flush.messages")
         if (flusher_ms := self.scenario.config.get("log.flush.scheduler.interval.ms", 0)) > 0:
-            flush_ms = flusher_ms if flush_ms >= configs.NEVER else flusher_ms * max(1, math.ceil(flush_ms / flusher_ms))
+            flush_ms = flusher_ms if flush_ms >= config_keys.NEVER else flusher_ms * max(1, math.ceil(flush_ms / flusher_ms))
         return {
             "min_insync_replicas": value("min.insync.replicas"),
             "unclean_election": value("unclean.leader.election.enable"),
             "elr": self.scenario.features[ELR_FEATURE] > 0,
-            "recovery": configs.RECOVERY_STRATEGIES.index(value("unclean.recovery.strategy")),
+            "recovery": config_keys.RECOVERY_STRATEGIES.index(value("unclean.recovery.strategy")),
             "lag_rounds": lag_ms // round_ms,
             "isr_check_ms": max(1, min(LONGEST_MS, lag_ms // 2)),
             "fetch_max_bytes": value("replica.fetch.max.bytes"),
@@ -234,8 +234,8 @@ class OnePartition:
             "rebalance_ms": min(LONGEST_MS, rebalance_ms) if value("auto.leader.rebalance.enable") else 0,
             "segment_bytes": value("segment.bytes"),
             "segment_rounds": min(NO_LIMIT_ROUNDS, max(1, value("segment.ms") // round_ms)),
-            "flush_messages": 0 if flush_messages >= configs.NEVER else flush_messages,
-            "flush_ms": 0 if flush_ms >= configs.NEVER else max(1, min(LONGEST_MS, flush_ms)),
+            "flush_messages": 0 if flush_messages >= config_keys.NEVER else flush_messages,
+            "flush_ms": 0 if flush_ms >= config_keys.NEVER else max(1, min(LONGEST_MS, flush_ms)),
             **{
                 name: list(throttled_brokers(value(key), self.partition)) or None
                 for name, key in zip(("leader_throttled", "follower_throttled"), THROTTLED_LISTS, strict=True)

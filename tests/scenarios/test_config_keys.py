@@ -14,7 +14,7 @@ import pytest
 from emulator.errors import InputError
 from emulator.inputs.arrays import prepare
 from emulator.scenario import load_run
-from emulator.scenario.configs import KEYS, OF_ONE_BROKER, ConfigKey, ConfigValue
+from emulator.scenario.config_keys import KEYS, OF_ONE_BROKER, ConfigKey, ConfigValue
 from emulator.scenario.notes import notes_of
 
 FILE = """

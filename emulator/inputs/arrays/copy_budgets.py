@@ -9,7 +9,7 @@ import numpy as np
 from emulator.bandwidth.broker_configs import BrokerConfigs
 from emulator.bandwidth.most_replicas import most_replicas
 from emulator.inputs.storage_settings import QUOTA_WINDOW_MS, may_copy
-from emulator.scenario import Scenario, configs
+from emulator.scenario import Scenario, config_keys
 
 THREADS = "remote.log.manager.copier.thread.pool.size"
 QUOTA = "remote.log.manager.copy.max.bytes.per.second"
@@ -24,7 +24,7 @@ def limits_copying(scenario: Scenario) -> bool:
     For threads only where a copy takes time.
     """
     threads, quotas = BrokerConfigs(scenario, (THREADS,)), BrokerConfigs(scenario, (QUOTA,))
-    has_quota = min(quotas.ever(QUOTA)) < configs.NEVER
+    has_quota = min(quotas.ever(QUOTA)) < config_keys.NEVER
     takes_time = scenario.remote_storage.copy_bytes_per_second is not None or _slows_store(scenario)
     are_few = sum(topic.partitions for topic in scenario.topics) <= MOST_BY_DEFAULT
     has_threads = takes_time and (threads.are_set or are_few)
@@ -74,7 +74,7 @@ def copy_budgets(scenario: Scenario) -> CopyBudgets | None:
     threads = of_brokers.by_round(THREADS, rounds).astype(np.int64)
     window_ms = window_rounds(scenario.round_ms) * scenario.round_ms
     per_window = [
-        [UNLIMITED if value >= configs.NEVER else value * window_ms // 1000 for value in row]
+        [UNLIMITED if value >= config_keys.NEVER else value * window_ms // 1000 for value in row]
         for row in of_brokers.by_round(QUOTA, rounds).tolist()
     ]
     return CopyBudgets(np.array(rounds, np.int64), threads, np.array(per_window, np.int64))

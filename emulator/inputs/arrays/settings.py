@@ -23,7 +23,7 @@ from emulator.inputs.storage_settings import (
 from emulator.rounds.kafka.constants import FOREVER, UNKNOWN
 from emulator.rounds.kafka.input_records import Settings
 from emulator.rounds.records import fields_of
-from emulator.scenario import Command, Scenario, configs
+from emulator.scenario import Command, Scenario, config_keys, configs
 
 FIELDS = tuple(fields_of(Settings))
 WIDTH = len(FIELDS)
@@ -56,7 +56,7 @@ def _over_time(scenario: Scenario, topic: dict[str, Any], alterations: Sequence[
     def value(key: str) -> Any:
         return configs.effective(cluster, topic, key)
 
-    flusher_ms = value(configs.FLUSHER)
+    flusher_ms = value(config_keys.FLUSHER)
     rounds = {0, *(c.round for c in alterations), *(c.round + 1 for c in alterations)}
     rows: list[list[int]] = []
     done = 0
@@ -82,7 +82,7 @@ def _row(round_ms: int, value: Any, round_: int, clears_elr: bool, flusher_ms: i
         "from_round": round_,
         "min_insync_replicas": value(MIN_ISR),
         "unclean_election": int(value("unclean.leader.election.enable")),
-        "recovery": configs.RECOVERY_STRATEGIES.index(value("unclean.recovery.strategy")),
+        "recovery": config_keys.RECOVERY_STRATEGIES.index(value("unclean.recovery.strategy")),
         "lag_rounds": min(FOREVER, lag_ms // round_ms),
         "isr_check_ms": _period_ms(lag_ms // 2),
         "fetch_max_bytes": value("replica.fetch.max.bytes"),
@@ -92,8 +92,8 @@ def _row(round_ms: int, value: Any, round_: int, clears_elr: bool, flusher_ms: i
         "rebalance_ms": _period_ms(rebalance_ms) if value("auto.leader.rebalance.enable") else 0,
         "segment_bytes": value("segment.bytes"),
         "segment_rounds": min(NO_LIMIT_ROUNDS, _period(value("segment.ms"), round_ms)),
-        "flush_messages": 0 if flush_messages >= configs.NEVER else flush_messages,
-        "flush_ms": 0 if flush_ms >= configs.NEVER else _period_ms(flush_ms),
+        "flush_messages": 0 if flush_messages >= config_keys.NEVER else flush_messages,
+        "flush_ms": 0 if flush_ms >= config_keys.NEVER else _period_ms(flush_ms),
         "clears_elr": int(clears_elr),
         **_storage(round_ms, value),
         **_reading(round_ms, value),
@@ -131,7 +131,7 @@ def _storage(round_ms: int, value: Any) -> dict[str, int]:
         "round_ms": round_ms,
         "backoff_rounds": _period(value("replica.fetch.backoff.ms"), round_ms),
         "at_pending_upload": int(value("follower.fetch.last.tiered.offset.enable")),
-        "copy_quota_bytes": UNKNOWN if quota >= configs.NEVER else copy_quota(quota, round_ms),
+        "copy_quota_bytes": UNKNOWN if quota >= config_keys.NEVER else copy_quota(quota, round_ms),
         "copy_lag_rounds": _or_none(lag("remote.copy.lag.ms", "retention.ms"), FOREVER * round_ms, round_ms, round_ms - 1),
         "eligible_log_rounds": min(FOREVER, -(-eligible["ms"] // round_ms)),
         "eligible_log_bytes": eligible["bytes"],
@@ -143,8 +143,8 @@ def _reading(round_ms: int, value: Any) -> dict[str, int]:
     """What brokers do for consumers (docs/consumer_rounds.md, Settings)."""
     quota = value("remote.log.manager.fetch.max.bytes.per.second")
     return {
-        "followers_serve": int(value("replica.selector.class") == configs.RACK_AWARE),
-        "read_quota_bytes": UNKNOWN if quota >= configs.NEVER else read_quota(quota, round_ms),
+        "followers_serve": int(value("replica.selector.class") == config_keys.RACK_AWARE),
+        "read_quota_bytes": UNKNOWN if quota >= config_keys.NEVER else read_quota(quota, round_ms),
         "reader_threads": value("remote.log.reader.threads"),
         "reader_queue": value("remote.log.reader.max.pending.tasks"),
         "index_cache_bytes": value("remote.log.index.file.cache.total.size.bytes"),
@@ -164,12 +164,12 @@ def flush_period_ms(flusher_ms: int, flush_ms: int) -> int:
     FLUSHER is not given a log is looked at every `flush_ms` (ours; docs/kafka_rounds.md, Periods). Source: LogManager.startup,
     flushDirtyLogs; KafkaConfig.logFlushIntervalMs.
 
-    >>> flush_period_ms(1000, 2500), flush_period_ms(1000, configs.NEVER), flush_period_ms(configs.NEVER, 2500)
+    >>> flush_period_ms(1000, 2500), flush_period_ms(1000, config_keys.NEVER), flush_period_ms(config_keys.NEVER, 2500)
     (3000, 1000, 2500)
     """
-    if not 0 < flusher_ms < configs.NEVER:
+    if not 0 < flusher_ms < config_keys.NEVER:
         return flush_ms
-    return flusher_ms if flush_ms >= configs.NEVER else flusher_ms * max(1, -(-flush_ms // flusher_ms))
+    return flusher_ms if flush_ms >= config_keys.NEVER else flusher_ms * max(1, -(-flush_ms // flusher_ms))
 
 
 def _period_ms(ms: int) -> int:

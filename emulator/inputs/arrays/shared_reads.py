@@ -26,7 +26,7 @@ from emulator.inputs.consumers import (
 )
 from emulator.inputs.fetching import fetching_members
 from emulator.inputs.storage_settings import is_ever_tiered
-from emulator.scenario import Scenario, configs
+from emulator.scenario import Scenario, config_keys
 from emulator.scenario.consumers import remote_fetches
 from emulator.scenario.model import Topic
 
@@ -61,7 +61,7 @@ def limits_reading(scenario: Scenario) -> bool:
     is_short = reads is not None and needed > min(settings.ever(THREADS)) * reads
     of_members = {group: np.bincount(member[member >= 0]).max() for group, member in fetching_members(scenario).items()}
     shares_fetches = any(partitions * of_groups[group][0] > of_groups[group][1] for group, partitions in of_members.items())
-    return min(settings.ever(QUOTA)) < configs.NEVER or is_short or shares_fetches
+    return min(settings.ever(QUOTA)) < config_keys.NEVER or is_short or shares_fetches
 
 
 def _requests_of_groups(scenario: Scenario, topics: Sequence[Topic]) -> dict[str, tuple[int, int]]:
@@ -126,7 +126,7 @@ def read_limits(scenario: Scenario) -> ReadLimits | None:
     a_thread = reads_per_thread(scenario)
 
     def quota(bytes_per_second: int) -> float:
-        return np.inf if bytes_per_second >= configs.NEVER else read_quota(bytes_per_second, scenario.round_ms)
+        return np.inf if bytes_per_second >= config_keys.NEVER else read_quota(bytes_per_second, scenario.round_ms)
 
     quotas = np.array([[quota(int(value)) for value in row] for row in settings.by_round(QUOTA, rounds)], float)
     reads = settings.by_round(THREADS, rounds) * (np.inf if a_thread is None else a_thread)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from emulator.rounds.bookkeeper.constants import NO_LIMIT, POLICIES
-from emulator.scenario.configs import ConfigValue
+from emulator.scenario.config_keys import ConfigValue
 from emulator.scenario.ledger_configs import effective
 from emulator.scenario.model import Scenario, Topic
 

@@ -32,7 +32,7 @@ from emulator.rounds.quorums.records import Group
 from emulator.rounds.quorums.state import State
 from emulator.rounds.records import fields_of, rows
 from emulator.scenario import Scenario
-from emulator.scenario.configs import ConfigValue
+from emulator.scenario.config_keys import ConfigValue
 from emulator.scenario.model import Topic
 from emulator.scenario.protocols import GROUP_PROTOCOLS, group_protocol
 from emulator.scenario.quorum_configs import EVERY_WRITE, INTERVAL, ONE_AT_A_TIME, TAILED, effective

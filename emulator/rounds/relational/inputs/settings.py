@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from emulator.scenario import ELR_FEATURE, Command, Scenario, configs
+from emulator.scenario import ELR_FEATURE, Command, Scenario, config_keys, configs
 from emulator.scenario.configs_in_run import configurations
 
 MOST_ROUNDS = 2**30
@@ -80,11 +80,11 @@ def _settings(place: TopicPlace, commands: Sequence[Command], number: int) -> di
 
     lag_ms = value("replica.lag.time.max.ms")
     rebalances = value("auto.leader.rebalance.enable")
-    unflushed = {key: None if value(key) >= configs.NEVER else value(key) for key in ("flush.messages", "flush.ms")}
+    unflushed = {key: None if value(key) >= config_keys.NEVER else value(key) for key in ("flush.messages", "flush.ms")}
     flusher_ms = int(configs.effective(scenario.config, {}, "log.flush.scheduler.interval.ms"))
-    if 0 < flusher_ms < configs.NEVER:  # every so many looks of LogManager's flusher
+    if 0 < flusher_ms < config_keys.NEVER:  # every so many looks of LogManager's flusher
         looks = max(1, -(-int(unflushed["flush.ms"] or 0) // flusher_ms))
-        unflushed["flush.ms"] = looks * flusher_ms if looks * flusher_ms < configs.NEVER else None
+        unflushed["flush.ms"] = looks * flusher_ms if looks * flusher_ms < config_keys.NEVER else None
     return {
         "min_insync_replicas": value("min.insync.replicas"),
         "unclean_election": value("unclean.leader.election.enable"),

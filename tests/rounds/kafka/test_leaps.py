@@ -181,4 +181,11 @@ def test_a_quiet_day_is_a_few_rounds(tmp_path: Path) -> None:
     """
     leapt = played(scenarios_of(text, tmp_path).scenarios, traced=False, leaps=True, bucket_rounds=17_280)
     assert leapt.state.partitions["appended"].tolist() == [1_728_000] * 4
-    assert leapt.state.partitions["played"].max() < 100
+    assert leapt.state.partitions["played"].max() < 10, "leaps go through the ends of time buckets"
+    produced = [4 * 10 * 100 * 17_280] * 10
+    assert leapt.told.traffic["bytes_produced"].reshape(3, 10).sum(axis=0).tolist() == produced
+    for name in ("bytes_in", "bytes_out"):
+        fetched = leapt.told.traffic[name].reshape(3, 10).sum(axis=0).tolist()
+        assert fetched == [2 * written for written in produced], "two followers have a round's records at its end"
+    ends = [(bucket + 1) * produced[0] for bucket in range(10)]
+    assert (leapt.told.traffic["local_bytes"].reshape(3, 10).sum(axis=0) == [3 * end for end in ends]).all()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
@@ -112,7 +112,7 @@ class Jobs:
     def _with_blocks(self) -> list[int]:
         return [job for job in range(self.plan.job_count) if self._blocks(job)]
 
-    @property
+    @cached_property
     def _of_blocks(self) -> np.ndarray:
         return np.add.reduceat(self.weights, self.plan.bounds[:-1])
 

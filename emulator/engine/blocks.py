@@ -43,6 +43,10 @@ class Plan:
         """The places of a block's partitions."""
         return np.arange(self.bounds[block], self.bounds[block + 1])
 
+    def sums(self, weights: np.ndarray) -> np.ndarray:
+        """By block, what its partitions weigh together; `weights`: by place."""
+        return np.add.reduceat(weights, self.bounds[:-1])
+
     @property
     def block_count(self) -> int:
         """Blocks of the run."""

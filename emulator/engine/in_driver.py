@@ -21,7 +21,7 @@ class Parts:
     """
 
     def __init__(self, plan: Plan, weights: np.ndarray, advance: Callable[[int, float], None] = lambda *_: None) -> None:
-        of_blocks = np.add.reduceat(weights, plan.bounds[:-1])
+        of_blocks = plan.sums(weights)
         self._shares = of_blocks / of_blocks.sum()
         self._played = np.zeros(plan.block_count)
         self._advance = advance

@@ -114,7 +114,7 @@ class Jobs:
 
     @cached_property
     def _of_blocks(self) -> np.ndarray:
-        return np.add.reduceat(self.weights, self.plan.bounds[:-1])
+        return self.plan.sums(self.weights)
 
     def _blocks(self, job: int) -> list[int]:
         return blocks_of(self.plan, job, self.apart)

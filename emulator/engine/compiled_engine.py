@@ -27,7 +27,8 @@ from emulator.engine.play_blocks import Payload, Player, play_blocks, play_paylo
 from emulator.engine.rows import PARTITION_TABLES, STEP_TABLES, packed_rows_of, rows_of, table_of
 from emulator.engine.warm_up import warm_up
 from emulator.inputs.arrays import Prepared, prepare
-from emulator.outcomes.compiled import broker_round_rows, bucket_edges
+from emulator.outcomes.compiled import BrokersOf, broker_round_rows, bucket_edges
+from emulator.outcomes.compiled.columns import by_scenario
 from emulator.outcomes.compiled.consumers import CONSUMER_TABLES
 from emulator.outcomes.compiled.tables import TABLES
 from emulator.outcomes.compiled.trace import TRACE_TABLES
@@ -49,6 +50,9 @@ MOST_TRACED = 1_000_000
 
 MOST_TOGETHER = 50_000
 """Partitions that share budgets up to which one task plays them all; more of them go in Spark jobs (budgets/through_spark.py)."""
+
+SCENARIOS_AT_ONCE = 64
+"""Scenarios whose rows of broker_rounds are made together: of thousands of brokers all would take gigabytes beside the table."""
 
 STATES_AT_ONCE = 4
 """Rounds named by --state-at up to which a block has as many partitions as without."""
@@ -166,14 +170,17 @@ class CompiledEngine:
         return any(scenario.consumers for scenario in self._scenarios)
 
     def _all_broker_rounds(self, traffic: pa.Table, saturated: pa.Table) -> pa.Table:
-        return pa.concat_tables([self._broker_rounds(at, traffic, saturated) for at in range(len(self._scenarios))])
-
-    def _broker_rounds(self, at: int, traffic: pa.Table, saturated: pa.Table) -> pa.Table:
-        scenario, brokers = self._scenarios[at], self._prepared.brokers_of(at)
-        identity = (scenario.scenario_id, scenario.rounds, self._bucket_rounds)
-        edges = bucket_edges(*identity[1:])
-        held_back = saturated_columns(saturated, scenario.scenario_id, len(brokers.ids), edges)
-        return broker_round_rows(*identity, brokers.ids, brokers.spans, traffic, held_back)
+        held, given = by_scenario(saturated), []
+        for at, scenario in enumerate(self._scenarios):
+            brokers, number, rounds = self._prepared.brokers_of(at), scenario.scenario_id, scenario.rounds
+            held_back = saturated_columns(held(number, number), len(brokers.ids), bucket_edges(rounds, self._bucket_rounds))
+            given.append(BrokersOf(number, rounds, brokers.ids, brokers.spans, held_back))
+        sums, found = by_scenario(traffic), []
+        for first in range(0, len(given), SCENARIOS_AT_ONCE):
+            some = given[first : first + SCENARIOS_AT_ONCE]
+            own = sums(some[0].scenario_id, some[-1].scenario_id)
+            found.append(broker_round_rows(some, self._bucket_rounds, own))
+        return pa.concat_tables(found)
 
     def _in_driver(self, plan: Plan, cores: int, progress: Progress) -> Played:
         parts = Parts(plan, self._weights, self._advance(progress))

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from emulator.bandwidth.fetchers import fetchers_of_scenario
 from emulator.engine.budgets.first_play import least_in_fetch, pairs_of, who_led
 from emulator.inputs.arrays import Block
+from emulator.outcomes.compiled.columns import by_scenario
 from emulator.rounds.kafka.state import State
 from emulator.scenario import Scenario
 
@@ -66,12 +66,12 @@ def short_fetchers(told: pa.Table, scenarios: Sequence[Scenario]) -> dict[int, i
     """By scenario_id, how many fetchers may have had more to bring in a round than they can. `told`: by all blocks."""
     keys = FETCH_USE_SCHEMA.names[:4]
     summed = [(name, "sum") for name in FETCH_USE_SCHEMA.names[4:]]
-    sums = told.group_by(keys).aggregate(summed)
+    sums = by_scenario(told.group_by(keys).aggregate(summed))
     found = {}
     for scenario in scenarios:
-        fetchers = fetchers_of_scenario(scenario)
-        own = sums.filter(pc.equal(sums.column("scenario_id"), scenario.scenario_id))
-        if fetchers is None or scenario.shares_fetchers or not own.num_rows:
+        own = sums(scenario.scenario_id, scenario.scenario_id)
+        fetchers = fetchers_of_scenario(scenario) if own.num_rows else None
+        if fetchers is None or scenario.shares_fetchers:
             continue
         followers, fetched, in_fetch, whole = (own.column(f"{name}_{how}").to_numpy() for name, how in summed)
         if many := int((fetched > fetchers.most_bytes(followers, in_fetch, whole)).sum()):

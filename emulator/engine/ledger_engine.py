@@ -35,7 +35,8 @@ from emulator.inputs.ledger_arrays import PreparedLedgers, PreparedTopics, read_
 from emulator.inputs.ledger_arrays.bookies import BookieArrays
 from emulator.inputs.ledger_arrays.gather import records_of
 from emulator.inputs.ledger_arrays.shares import limits_bookies
-from emulator.outcomes.compiled.traffic import broker_round_rows, bucket_edges
+from emulator.outcomes.compiled.columns import by_scenario
+from emulator.outcomes.compiled.traffic import BrokersOf, broker_round_rows, bucket_edges
 from emulator.outcomes.compiled_ledgers import TABLES, ledger_names
 from emulator.outcomes.compiled_ledgers.traffic import LEDGER_TRAFFIC, SUMS, summed
 from emulator.outcomes.invariants import OF_LEDGERS
@@ -133,15 +134,16 @@ class LedgerEngine(WeighedEngine):
 
     def _broker_rounds(self, traffic: pa.Table, saturated: pa.Table) -> pa.Table:
         """The rows of each scenario; `traffic`: sums of LEDGER_TRAFFIC of all blocks; `saturated`: of SATURATED_SCHEMA."""
-        found, sums = [], summed(traffic)
+        found, sums, held = [], by_scenario(summed(traffic)), by_scenario(saturated)
         for scenario in self._scenarios:
             arrays = BookieArrays(scenario, read_fault_rows(scenario.faults, scenario.rounds))
             spans = records_of(BookieSpan, arrays.spans)
-            identity = (scenario.scenario_id, scenario.rounds, self._bucket_rounds)
-            edges = bucket_edges(*identity[1:])
-            held = saturated_columns(saturated, scenario.scenario_id, len(arrays.ids), edges)
-            of_budgets = held if limits_bookies(scenario) else None
-            found.append(broker_round_rows(*identity, np.array(arrays.ids), spans, sums, of_budgets, down=DEAD, names=SUMS))
+            number, rounds, used_up = scenario.scenario_id, scenario.rounds, None
+            if limits_bookies(scenario):
+                edges = bucket_edges(rounds, self._bucket_rounds)
+                used_up = saturated_columns(held(number, number), len(arrays.ids), edges)
+            given = [BrokersOf(number, rounds, np.array(arrays.ids), spans, used_up)]
+            found.append(broker_round_rows(given, self._bucket_rounds, sums(number, number), down=DEAD, names=SUMS))
         return pa.concat_tables(found)
 
     def _plan(self, cores: int, job_weight: float | None) -> Plan:

@@ -11,6 +11,7 @@ from emulator.engine.estimate import CORE_SECONDS_OF_COPY, CORE_SECONDS_OF_SEGME
 from emulator.engine.interface import Size
 from emulator.inputs.arrays import Prepared
 from emulator.inputs.arrays.copy_budgets import limits_copying
+from emulator.inputs.arrays.scenarios import all_but_faults
 from emulator.inputs.arrays.segments_of_run import segments_of_run
 from emulator.inputs.arrays.shared import has_edges, shares_budgets
 from emulator.inputs.arrays.shared_reads import limits_reading
@@ -74,8 +75,10 @@ class PartitionWork:
 
     @cached_property
     def _segments(self) -> tuple[np.ndarray, np.ndarray]:
-        """By place: segments that begin in a log, and those of them that go to remote storage."""
-        segments, copies = zip(*(segments_of_run(scenario) for scenario in self._scenarios), strict=True)
+        """By place: segments that begin in a log, and those of them that go to remote storage; faults change neither."""
+        alike = [all_but_faults(scenario) for scenario in self._scenarios]
+        found = {same: segments_of_run(scenario) for same, scenario in dict(zip(alike, self._scenarios, strict=True)).items()}
+        segments, copies = zip(*(found[same] for same in alike), strict=True)
         return np.concatenate(segments), np.concatenate(copies)
 
     @cached_property

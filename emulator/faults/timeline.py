@@ -15,7 +15,7 @@ import pyarrow as pa
 from emulator.faults.broker_state import broker_states
 from emulator.faults.kinds import read_fault_rows
 from emulator.faults.steps import Steps, one_round_later, sweep, walk
-from emulator.faults.touching import UNTOUCHED, Cause, StalePartition, grouped_faults
+from emulator.faults.touching import UNTOUCHED, Cause, StalePartition, Touching, grouped_faults
 
 NO_FAULT = -1
 
@@ -108,13 +108,8 @@ def broker_timelines(
     controller_up = sweep(grouped.controller_loss, lambda rows: not rows)
     stale_everywhere = sweep(grouped.everywhere.stale, _distinct)
     of_nobody = broker_states((), controller_up, rounds, session_timeout_rounds)
-    timelines: dict[int, list[BrokerSegment]] = {}
-    untouched: list[BrokerSegment] | None = None
-    for broker, _ in brokers:
-        touching = grouped.of_broker.get(broker, UNTOUCHED)
-        if touching is UNTOUCHED and untouched is not None:
-            timelines[broker] = untouched
-            continue
+
+    def timeline(touching: Touching) -> list[BrokerSegment]:
         own = touching.own
         state = broker_states(own, controller_up, rounds, session_timeout_rounds) if own else of_nobody
         stale = stale_everywhere
@@ -131,10 +126,12 @@ def broker_timelines(
             one_round_later(stale, ()),
             sweep(touching.causes + grouped.everywhere.causes, _strongest),
         ]
-        timelines[broker] = _segments(functions, rounds)
-        if touching is UNTOUCHED:
-            untouched = timelines[broker]  # what brokers that no fault names have in common
-    return timelines
+        return _segments(functions, rounds)
+
+    # Brokers that no fault names have one list in common.
+    return dict.fromkeys((broker for broker, _ in brokers), timeline(UNTOUCHED)) | {
+        broker: timeline(touching) for broker, touching in grouped.of_broker.items()
+    }
 
 
 def _first_row(rows: Collection[int]) -> int:

@@ -39,6 +39,19 @@ class BrokersOverTime:
         """The brokers' ids, ascending."""
         return sorted(self._timelines)
 
+    def distinct_spans(self) -> tuple[list[list[BrokerSpan]], list[int]]:
+        """(`spans` of brokers that differ, by broker which of them it has): those that nothing touches have the same."""
+        lists: list[list[BrokerSpan]] = []
+        places: dict[tuple[int, int | None], int] = {}
+        which = []
+        for broker in self.brokers:
+            key = id(self._timelines[broker]), broker if broker in self._settings else None
+            if key not in places:
+                places[key] = len(lists)
+                lists.append(self.spans(broker))
+            which.append(places[key])
+        return lists, which
+
     def spans(self, broker: int) -> list[BrokerSpan]:
         """The spans of the run in which nothing changes for a broker, in order."""
         segments, altered = self._timelines[broker], self._settings.get(broker, {})
@@ -59,7 +72,8 @@ def _broker_settings(scenario: Scenario) -> dict[int, dict[int, dict[str, Any]]]
     for command in sorted(scenario.commands, key=lambda c: c.round):
         if command.kind == "alter_config" and command.broker is not None:
             settings[command.broker].setdefault(command.round, {}).update(command.config or {})
-    lags = read_fault_rows(scenario.faults.filter(pc.equal(scenario.faults.column("kind"), METADATA_LAG)), scenario.rounds)
+    is_lag = pc.equal(scenario.faults.column("kind"), METADATA_LAG)
+    lags = read_fault_rows(scenario.faults.filter(is_lag), scenario.rounds) if pc.any(is_lag).as_py() else []
     for broker in [b.id for b in scenario.brokers] if lags else []:
         own = [(row.from_round, row.to_round, row) for row in lags if row.broker in (None, broker)]
         for round_, lag in sweep(own, _largest_lag):

@@ -202,14 +202,14 @@ def _acks_of_others(run: Run) -> Iterator[str]:
     """What partitions of a file have of acks, and its groups and ledgers leave out: there a quorum acknowledges all."""
     others = dict.fromkeys(scenario.protocol for scenario in run.scenarios if system_of(scenario.protocol) != PARTITIONS)
     given: dict[str, None] = {}
-    for scenario in run.scenarios:
+    for scenario in run.scenarios if others else ():
         if system_of(scenario.protocol) != PARTITIONS:
             continue
         topics = topics_by_acks(scenario)
         given.update((f"acks={acks} of {some('topic', topics[acks])}", None) for acks in ("0", "1") if topics[acks])
         if any(int(value) > 1 for topic in scenario.topics for value in values(scenario, topic, "min.insync.replicas")):
             given["min.insync.replicas"] = None
-    if others and given:
+    if given:
         yield f"no effect on {listing(others)}, where a quorum acknowledges every record: {listing(given)}"
 
 
@@ -217,10 +217,11 @@ def topics_by_acks(scenario: Scenario) -> dict[str, list[str]]:
     """The topics that are sent records with acks "0", "1" and "all", in their order."""
     whole, fraction = (scenario.workload.column(f"records_per_{unit}") for unit in ("round", "second"))
     is_sent = pc.or_(pc.not_equal(whole, 0), pc.greater(pc.fill_null(fraction, 0), 0))
-    pairs = scenario.workload.filter(is_sent).group_by(["topic", "acks"]).aggregate([]).to_pylist()
+    sent = scenario.workload.filter(is_sent)
+    pairs = dict.fromkeys(zip(sent.column("topic").to_pylist(), sent.column("acks").to_pylist(), strict=True))
     names, found = dict.fromkeys(topic.name for topic in scenario.topics), {acks: set[str]() for acks in ("0", "1", "all")}
-    for pair in pairs:
-        found[pair["acks"]].update(matching_topics(pair["topic"], names))
+    for topics, acks in pairs:
+        found[acks].update(matching_topics(topics, names))
     return {acks: [name for name in names if name in of_acks] for acks, of_acks in found.items()}
 
 

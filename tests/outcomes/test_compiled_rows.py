@@ -11,9 +11,9 @@ import pytest
 
 from emulator.faults.timeline import broker_timelines
 from emulator.inputs.arrays import prepare, read_block
-from emulator.outcomes.compiled import BLOCK_TABLES, Names, block_tables, broker_round_rows, fence_events
-from emulator.outcomes.compiled.columns import table_of
-from emulator.outcomes.compiled.traffic import SUMS
+from emulator.outcomes.compiled import BLOCK_TABLES, BrokersOf, Names, block_tables, broker_round_rows, fence_events
+from emulator.outcomes.compiled.columns import by_scenario, table_of
+from emulator.outcomes.compiled.traffic import SUMS, TRAFFIC_SCHEMA
 from emulator.rounds.kafka.constants import (
     ELECTION,
     EMPTY,
@@ -251,11 +251,11 @@ def test_traffic_adds_up_over_blocks(block: Any, scenarios: tuple[Scenario, ...]
 
     both = pa.Table.from_pylist([*sums, *sums])
     prepared = prepare(scenarios, {}, True, 25)
-    found: dict[Any, Row] = {}
-    for at, scenario in enumerate(scenarios):
-        brokers = prepared.brokers_of(at)
-        rows_made = broker_round_rows(at, scenario.rounds, 25, brokers.ids, brokers.spans, both).to_pylist()
-        found |= {(at, row["broker"], row["from_round"], row["to_round"]): row for row in rows_made}
+    brokers = [prepared.brokers_of(at) for at in range(len(scenarios))]
+    given = [BrokersOf(at, scenarios[at].rounds, of.ids, of.spans) for at, of in enumerate(brokers)]
+    rows_made = broker_round_rows(given, 25, both).to_pylist()
+    found = {tuple(row[name] for name in ("scenario_id", "broker", "from_round", "to_round")): row for row in rows_made}
+    assert [row["scenario_id"] for row in rows_made] == [0] * 8 + [1] * 4
     assert len(found) == 4 * (2 + 1)
     assert found[0, 3, 25, 30]["bytes_in"] == 20
     assert found[1, 4, 0, 20]["leader_count"] == 8
@@ -274,3 +274,11 @@ def _up(scenario: Scenario, to_round: int) -> tuple[bool, int]:
 def test_an_unknown_column_is_refused() -> None:
     with pytest.raises(ValueError, match="table outcomes has no columns lost"):
         table_of("outcomes", 1, {"lost": [1]})
+
+
+def test_rows_of_some_scenarios_are_found_in_a_table_of_all() -> None:
+    own = by_scenario(pa.table({"scenario_id": pa.array([7, 2, 7, 3], pa.int32()), "at": [0, 1, 2, 3]}))
+    assert sorted(own(7, 7).column("at").to_pylist()) == [0, 2]
+    assert own(2, 6).column("at").to_pylist() == [1, 3]
+    assert own(4, 6).num_rows == own(8, 8).num_rows == 0
+    assert by_scenario(TRAFFIC_SCHEMA.empty_table())(0, 9).schema == TRAFFIC_SCHEMA

@@ -51,13 +51,14 @@ class SaturatedRounds:
         return pa.table([pa.array(column) for column in (scenario, *noted.T)], schema=SATURATED_SCHEMA)
 
 
-def saturated_columns(saturated: pa.Table, scenario_id: int, brokers: int, edges: np.ndarray) -> dict[str, np.ndarray]:
+def saturated_columns(saturated: pa.Table, brokers: int, edges: np.ndarray) -> dict[str, np.ndarray]:
     """By bucket and broker, for each of COLUMNS: in how many rounds one of its budgets was used up.
 
-    `saturated`: of all scenarios; `edges`: the buckets' first rounds, and the run's end.
+    `saturated`: of the scenario; `edges`: the buckets' first rounds, and the run's end.
     """
-    own = saturated.filter(pa.compute.equal(saturated.column("scenario_id"), scenario_id))
-    place, kind, begin, end = (own.column(name).to_numpy().astype(np.int64) for name in SATURATED_SCHEMA.names[1:])
+    if not saturated.num_rows:
+        return dict.fromkeys(COLUMNS, np.zeros((len(edges) - 1) * brokers, np.int64))
+    place, kind, begin, end = (saturated.column(name).to_numpy().astype(np.int64) for name in SATURATED_SCHEMA.names[1:])
     columns = {}
     for column, kinds in COLUMNS.items():
         is_meant = np.isin(kind, [PLACES.index(name) for name in kinds])

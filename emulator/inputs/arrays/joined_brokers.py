@@ -42,12 +42,10 @@ class JoinedBrokers:
         self._first_span = offsets_of(self._span_counts)
         self._spans = np.concatenate([part.spans for part in parts])
         self._links = np.concatenate([part.links for part in parts])
-        first_link = 0
-        for part, first, broker in zip(parts, self._first_span[self._first[:-1]], self._first, strict=False):
-            for name in ("first_cut", "first_slow", "first_far"):
-                self._spans[name][first : first + len(part.spans)] += first_link
-            self._links["peer"][first_link : first_link + len(part.links)] += broker
-            first_link += len(part.links)
+        links = np.array([len(part.links) for part in parts], np.int64)
+        for name in ("first_cut", "first_slow", "first_far"):
+            self._spans[name] += np.repeat(np.cumsum(links) - links, [len(part.spans) for part in parts])
+        self._links["peer"] += np.repeat(self._first[:-1], links)
 
     def pick(self, scenario: np.ndarray, broker_place: np.ndarray) -> PickedBrokers:
         """The brokers of replicas: `scenario` and place of the broker in it, by replica."""

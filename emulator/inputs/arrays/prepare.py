@@ -172,12 +172,12 @@ class Prepared:
 
     def _names_of(self, scenario: np.ndarray, topic: np.ndarray) -> tuple[tuple[tuple[str, ...], ...], np.ndarray]:
         """(by scenario the names of the topics that are there, by partition the place among them)."""
-        names: list[tuple[str, ...]] = []
+        names: list[tuple[str, ...]] = [()] * len(self._parts)
         index = np.zeros(len(topic), np.int64)
-        for i, part in enumerate(self._parts):
+        for i in np.unique(scenario).tolist():
             own = np.flatnonzero(scenario == i)
             used, index[own] = _renumbered(topic[own])
-            names.append(tuple(part.places.names[t] for t in used.tolist()))
+            names[i] = tuple(self._parts[i].places.names[t] for t in used.tolist())
         return tuple(names), index
 
 

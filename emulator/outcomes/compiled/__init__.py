@@ -5,10 +5,11 @@ from emulator.outcomes.compiled.events import fence_events
 from emulator.outcomes.compiled.names import Names
 from emulator.outcomes.compiled.replica_states import replica_state_rows
 from emulator.outcomes.compiled.tables import BLOCK_TABLES, block_tables, end_tables, told_tables
-from emulator.outcomes.compiled.traffic import broker_round_rows, bucket_edges
+from emulator.outcomes.compiled.traffic import BrokersOf, broker_round_rows, bucket_edges
 
 __all__ = [
     "BLOCK_TABLES",
+    "BrokersOf",
     "Names",
     "block_tables",
     "broker_round_rows",

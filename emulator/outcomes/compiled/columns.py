@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,18 @@ def table_of(table: str, rows: int, columns: Mapping[str, Any]) -> pa.Table:
     if unknown:
         raise ValueError(f"table {table} has no columns {', '.join(sorted(unknown))}")
     return pa.table([_array(columns.get(field.name), field, rows) for field in schema], schema=schema)
+
+
+def by_scenario(table: pa.Table) -> Callable[[int, int], pa.Table]:
+    """What gives the rows of the scenarios from one scenario_id to another, of thousands without a look through all rows each."""
+    ordered = table.sort_by("scenario_id").combine_chunks()
+    ids = ordered.column("scenario_id").to_numpy()
+
+    def own(from_id: int, to_id: int) -> pa.Table:
+        first, end = np.searchsorted(ids, np.array([from_id, to_id + 1], ids.dtype))
+        return ordered.slice(first, end - first)
+
+    return own
 
 
 def nullable(values: np.ndarray, null: int) -> pa.Array:

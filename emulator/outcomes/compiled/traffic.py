@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -44,54 +45,66 @@ def bucket_edges(rounds: int, bucket_rounds: int) -> np.ndarray:
     return np.append(np.arange(0, rounds, bucket_rounds), rounds)
 
 
+class BrokersOf(NamedTuple):
+    """The brokers, or bookies, of a scenario.
+
+    `ids`: by place. `spans`: BrokerSpan or BookieSpan of them in their order. `saturated`: columns of rounds in which shared
+    budgets held fetches back, by bucket (`bucket_edges`) and broker; None where none are shared.
+    """
+
+    scenario_id: int
+    rounds: int
+    ids: np.ndarray
+    spans: np.ndarray
+    saturated: Mapping[str, np.ndarray] | None = None
+
+
 def broker_round_rows(
-    scenario_id: int,
-    rounds: int,
-    bucket_rounds: int,
-    brokers: np.ndarray,
-    spans: np.ndarray,
-    sums: pa.Table,
-    saturated: Mapping[str, np.ndarray] | None = None,
-    *,
-    down: int = OFFLINE,
-    names: Sequence[str] = SUMS,
+    given: Sequence[BrokersOf], bucket_rounds: int, sums: pa.Table, *, down: int = OFFLINE, names: Sequence[str] = SUMS
 ) -> pa.Table:
-    """The rows of `broker_rounds` for a scenario: every broker, or bookie, in every time bucket.
+    """The rows of `broker_rounds` of some scenarios: every broker, or bookie, in every time bucket.
 
-    `brokers`: ids by place. `spans`: BrokerSpan or BookieSpan of them in their order; who has `down` in its status does not run.
-    `sums`: of all blocks and scenarios (TRAFFIC_SCHEMA, with `names` for SUMS), a bucket of a broker in any number of rows.
-    `saturated`: columns of rounds in which shared budgets held fetches back, by bucket (`bucket_edges`) and broker; None where
-    none are shared.
+    `given`: with ascending scenario_id, all or none of them with `saturated`. `sums`: of all their blocks (TRAFFIC_SCHEMA, with
+    `names` for SUMS), a bucket of a broker in any number of rows. Who has `down` in its status does not run.
     """
-    edges = bucket_edges(rounds, bucket_rounds)
-    up, up_rounds = rounds_up(field_of(spans, "from_round"), field_of(spans, "status") & down == 0, edges)
-    own = sums.filter(pa.compute.equal(sums.column("scenario_id"), scenario_id))
-    place, bucket = (own.column(name).to_numpy() for name in ("broker_place", "bucket"))
-    totals = {name: np.zeros((len(edges) - 1, len(brokers)), np.int64) for name in names}
-    for name, total in totals.items():
-        np.add.at(total, (bucket, place), own.column(name).to_numpy())
+    rounds, brokers = np.array([(one.rounds, len(one.ids)) for one in given], np.int64).T
+    buckets = -(-rounds // bucket_rounds)
+    first = np.append(0, np.cumsum(brokers * buckets))
+    row = np.arange(first[-1])
+    of = np.repeat(np.arange(len(given)), brokers * buckets)
+    bucket, place = np.divmod(row - first[of], brokers[of])
+    ids, before = np.concatenate([one.ids for one in given]), np.cumsum(brokers) - brokers
+    scenario_ids = np.array([one.scenario_id for one in given])
+    up, up_rounds = _rounds_up(given, bucket_rounds, down)
+    scenario = np.searchsorted(scenario_ids, sums.column("scenario_id").to_numpy())
+    at = first[scenario] + sums.column("bucket").to_numpy() * brokers[scenario] + sums.column("broker_place").to_numpy()
     columns = {
-        "scenario_id": np.full(up.size, scenario_id),
-        "broker": np.tile(brokers, len(edges) - 1),
-        "from_round": np.repeat(edges[:-1], len(brokers)),
-        "to_round": np.repeat(edges[1:], len(brokers)),
-        "up": up.reshape(-1),
-        "up_rounds": up_rounds.reshape(-1),
-        **{name: total.reshape(-1) for name, total in totals.items()},
-        **(saturated or {}),
+        "scenario_id": scenario_ids[of],
+        "broker": ids[before[of] + place],
+        "from_round": bucket * bucket_rounds,
+        "to_round": np.minimum((bucket + 1) * bucket_rounds, rounds[of]),
+        "up": up[bucket, before[of] + place],
+        "up_rounds": up_rounds[bucket, before[of] + place],
     }
-    return table_of("broker_rounds", up.size, columns)
+    for name in names:
+        columns[name] = np.zeros(len(row), np.int64)
+        np.add.at(columns[name], at, sums.column(name).to_numpy())
+    held_back = [one.saturated for one in given if one.saturated is not None]
+    for name in held_back[0] if held_back else ():
+        columns[name] = np.concatenate([saturated[name] for saturated in held_back])
+    return table_of("broker_rounds", len(row), columns)
 
 
-def rounds_up(begin: np.ndarray, runs: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """By bucket and broker: whether it runs in the last round, and in how many rounds.
-
-    `begin`, `runs`: of all brokers' spans, the first round and whether it runs from then on.
-    """
+def _rounds_up(given: Sequence[BrokersOf], bucket_rounds: int, down: int) -> tuple[np.ndarray, np.ndarray]:
+    """By bucket and broker, of all scenarios in their order: whether it runs in the last round, and in how many rounds."""
+    begin = np.concatenate([field_of(one.spans, "from_round") for one in given])
+    runs = np.concatenate([field_of(one.spans, "status") for one in given]) & down == 0
+    rounds = np.repeat([one.rounds for one in given], [len(one.spans) for one in given])
     end = np.append(begin[1:], 0)  # behind a broker's last span, which is at FOREVER, the next broker starts
     first = np.flatnonzero(np.append(True, begin[1:] <= begin[:-1]))
     up, up_rounds = [], []
-    for from_round, to_round in zip(edges[:-1], edges[1:], strict=True):
+    for from_round in range(0, int(rounds.max()), bucket_rounds):
+        to_round = np.minimum(from_round + bucket_rounds, rounds)
         overlap = np.where(runs, np.maximum(np.minimum(end, to_round) - np.maximum(begin, from_round), 0), 0)
         up_rounds.append(np.add.reduceat(overlap, first))
         up.append(np.logical_or.reduceat(runs & (begin < to_round) & (end >= to_round), first))

@@ -99,7 +99,7 @@ def _of_traffic(run: SharedResult, brokers: list[int], told: pa.Table, rounds: i
 def _of_held(run: SharedResult, brokers: list[int], told: pa.Table, rounds: int) -> list[Difference]:
     """Rounds by broker and time bucket in which budgets were used up, and followers and producers were held back."""
     begins = [*range(0, rounds, BUCKET), rounds]
-    found = saturated_columns(told, 0, len(brokers), np.array(begins))
+    found = saturated_columns(told, len(brokers), np.array(begins))
     differences = []
     for name, kinds in HELD.items():
         expected: Counter[tuple[int, int]] = Counter()

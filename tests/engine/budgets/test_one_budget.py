@@ -78,7 +78,7 @@ def sums_by_bucket(told: dict[str, pa.Table], rounds: int, place: int, brokers: 
     """The same of what is told of so many brokers."""
     edges = bucket_edges(rounds, 25)
     traffic = told["traffic"].to_pandas().query(f"broker_place == {place}").groupby("bucket").sum()
-    held = saturated_columns(told["saturated"], 0, brokers, edges)
+    held = saturated_columns(told["saturated"], brokers, edges)
     columns = {name: traffic[name].reindex(range(len(edges) - 1), fill_value=0).to_numpy() for name in traffic.columns}
     columns |= {name: values.reshape(-1, brokers)[:, place] for name, values in held.items()}
     return np.rec.fromarrays(list(columns.values()), names=list(columns))

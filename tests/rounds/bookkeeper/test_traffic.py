@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulator.outcomes.compiled.traffic import broker_round_rows
+from emulator.outcomes.compiled.traffic import BrokersOf, broker_round_rows
 from emulator.outcomes.compiled_ledgers import ledger_names
 from emulator.outcomes.compiled_ledgers.traffic import SUMS, traffic_sums
 from emulator.rounds.bookkeeper.constants import DEAD
@@ -66,8 +66,8 @@ def test_rows_of_broker_rounds(tmp_path: Path) -> None:
     names = ledger_names(scenarios, np.zeros(1, np.int64), np.zeros(1, np.int64))
     sums = traffic_sums(names, game.told.traffic)
     inputs: Any = game.block.inputs
-    bookies = np.array([1, 2, 3, 4])
-    rows = broker_round_rows(0, 60, 25, bookies, inputs.bookie_spans, sums, down=DEAD, names=SUMS).to_pylist()
+    given = BrokersOf(0, 60, np.array([1, 2, 3, 4]), inputs.bookie_spans)
+    rows = broker_round_rows([given], 25, sums, down=DEAD, names=SUMS).to_pylist()
     seen = {
         (row["broker"], row["from_round"]): tuple(
             row[name] for name in ("bytes_produced", "bytes_out", "local_bytes", "entries", "follower_count", "up", "up_rounds")

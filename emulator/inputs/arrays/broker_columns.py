@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from emulator.faults.touching import StalePartition
+from emulator.inputs.arrays.columns import spread
 from emulator.inputs.brokers_over_time import METADATA_LAG, BrokersOverTime
 from emulator.inputs.consumers import read_quota
 from emulator.inputs.storage_settings import copy_quota
@@ -50,10 +51,13 @@ class Links:
     number: np.ndarray
 
     @staticmethod
-    def of(links: Sequence[tuple[int, int, int]], spans: int, ids: np.ndarray) -> Links:
-        """From (span, the peer's id, number) in the order of span and id."""
-        span, peer, number = np.array(links, np.int64).reshape(-1, 3).T
-        return Links(np.bincount(span, minlength=spans), joined(span, np.searchsorted(ids, peer)), number)
+    def of(links: Sequence[tuple[int, int, int]], kinds: int, kind: np.ndarray, ids: np.ndarray) -> Links:
+        """From (kind of a span, the peer's id, number) in the order of kind and id. `kinds`: how many; `kind`: by span."""
+        of_kind, peer, number = np.array(links, np.int64).reshape(-1, 3).T
+        counts = np.bincount(of_kind, minlength=kinds)
+        count = counts[kind]
+        at = spread((np.cumsum(counts) - counts)[kind], count)
+        return Links(count, joined(np.repeat(np.arange(len(kind)), count), np.searchsorted(ids, peer[at])), number[at])
 
 
 class BrokerColumns:
@@ -66,32 +70,26 @@ class BrokerColumns:
 
     def __init__(self, over_time: BrokersOverTime, round_ms: int) -> None:
         self.ids = np.array(over_time.brokers, np.int64)
-        by_broker = [over_time.spans(broker) for broker in over_time.brokers]
-        spans = [span for of_broker in by_broker for span in of_broker]
+        lists, of_brokers = over_time.distinct_spans()
+        spans = [span for of_list in lists for span in of_list]
         segments = [span.segment for span in spans]
-        altered = [i for i, span in enumerate(spans) if span.settings]
-        self.broker = np.repeat(np.arange(len(by_broker)), [len(of_broker) for of_broker in by_broker])
-        self.round = np.array([span.from_round for span in spans], np.int64)
+        lengths, which = np.array([len(of_list) for of_list in lists], np.int64), np.array(of_brokers, np.int64)
+        at = spread((np.cumsum(lengths) - lengths)[which], lengths[which])
+        self.broker = np.repeat(np.arange(len(which)), lengths[which])
+        self.round = np.array([span.from_round for span in spans], np.int64)[at]
 
         def per_round(rate: int) -> int:
             return max(1, rate * round_ms // 1000)
 
         def setting(key: str, as_number: Callable[[Any], int] = int) -> np.ndarray:
-            found = np.full(len(spans), NONE)
-            for i in altered:
-                value = spans[i].settings.get(key)
-                if value is not None:
-                    found[i] = as_number(value)
-            return found
+            values = (span.settings.get(key) for span in spans)
+            return _numbers(None if value is None else as_number(value) for value in values)[at]
 
-        distinct = list({id(segment): segment for segment in segments}.values())  # brokers that no fault touches share theirs
-        place = {id(segment): i for i, segment in enumerate(distinct)}
-        at = np.array([place[id(segment)] for segment in segments], np.int64)
-        flags = np.array([_flags_of(segment) for segment in distinct], bool).reshape(-1, len(FLAGS))[at]
+        flags = np.array([_flags_of(segment) for segment in segments], bool).reshape(-1, len(FLAGS))[at]
         self.flags = {name: flags[:, i] for i, name in enumerate(FLAGS)}
-        self.disk = _numbers(None if (rate := s.disk_bytes_per_second) is None else per_round(rate) for s in distinct)[at]
-        self.cause = _numbers(s.cause for s in distinct)[at]
-        self.moment = _numbers(s.moment for s in distinct)[at]
+        self.disk = _numbers(None if (rate := s.disk_bytes_per_second) is None else per_round(rate) for s in segments)[at]
+        self.cause = _numbers(s.cause for s in segments)[at]
+        self.moment = _numbers(s.moment for s in segments)[at]
         self.settings = {
             "fetch_max_bytes": setting("replica.fetch.max.bytes"),
             "response_max_bytes": setting("replica.fetch.response.max.bytes"),
@@ -107,10 +105,10 @@ class BrokerColumns:
         cut = [(i, peer, 0) for i, s in enumerate(segments) for peer in s.drop_to]
         slow = [(i, peer, per_round(rate)) for i, s in enumerate(segments) for peer, rate in s.slow_to]
         far = [(i, peer, round_trip_us) for i, s in enumerate(segments) for peer, round_trip_us in s.far_to]
-        self.cut_links, self.slow_links, self.far_links = (Links.of(links, len(spans), self.ids) for links in (cut, slow, far))
+        self.cut_links, self.slow_links, self.far_links = (Links.of(of, len(spans), at, self.ids) for of in (cut, slow, far))
         numbers: dict[tuple[StalePartition, ...], int] = {(): 0}
-        self.stale = np.array([numbers.setdefault(s.stale, len(numbers)) for s in distinct], np.int64)[at]
-        self.stale_before = np.array([numbers.setdefault(s.stale_before, len(numbers)) for s in distinct], np.int64)[at]
+        self.stale = np.array([numbers.setdefault(s.stale, len(numbers)) for s in segments], np.int64)[at]
+        self.stale_before = np.array([numbers.setdefault(s.stale_before, len(numbers)) for s in segments], np.int64)[at]
         self.stale_sets = list(numbers)
 
 

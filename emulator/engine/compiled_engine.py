@@ -51,9 +51,6 @@ MOST_TRACED = 1_000_000
 MOST_TOGETHER = 50_000
 """Partitions that share budgets up to which one task plays them all; more of them go in Spark jobs (budgets/through_spark.py)."""
 
-SCENARIOS_AT_ONCE = 64
-"""Scenarios whose rows of broker_rounds are made together: of thousands of brokers all would take gigabytes beside the table."""
-
 STATES_AT_ONCE = 4
 """Rounds named by --state-at up to which a block has as many partitions as without."""
 
@@ -175,12 +172,7 @@ class CompiledEngine:
             brokers, number, rounds = self._prepared.brokers_of(at), scenario.scenario_id, scenario.rounds
             held_back = saturated_columns(held(number, number), len(brokers.ids), bucket_edges(rounds, self._bucket_rounds))
             given.append(BrokersOf(number, rounds, brokers.ids, brokers.spans, held_back))
-        sums, found = by_scenario(traffic), []
-        for first in range(0, len(given), SCENARIOS_AT_ONCE):
-            some = given[first : first + SCENARIOS_AT_ONCE]
-            own = sums(some[0].scenario_id, some[-1].scenario_id)
-            found.append(broker_round_rows(some, self._bucket_rounds, own))
-        return pa.concat_tables(found)
+        return broker_round_rows(given, self._bucket_rounds, traffic)
 
     def _in_driver(self, plan: Plan, cores: int, progress: Progress) -> Played:
         parts = Parts(plan, self._weights, self._advance(progress))

@@ -134,7 +134,7 @@ class LedgerEngine(WeighedEngine):
 
     def _broker_rounds(self, traffic: pa.Table, saturated: pa.Table) -> pa.Table:
         """The rows of each scenario; `traffic`: sums of LEDGER_TRAFFIC of all blocks; `saturated`: of SATURATED_SCHEMA."""
-        found, sums, held = [], by_scenario(summed(traffic)), by_scenario(saturated)
+        given, held = [], by_scenario(saturated)
         for scenario in self._scenarios:
             arrays = BookieArrays(scenario, read_fault_rows(scenario.faults, scenario.rounds))
             spans = records_of(BookieSpan, arrays.spans)
@@ -142,9 +142,8 @@ class LedgerEngine(WeighedEngine):
             if limits_bookies(scenario):
                 edges = bucket_edges(rounds, self._bucket_rounds)
                 used_up = saturated_columns(held(number, number), len(arrays.ids), edges)
-            given = [BrokersOf(number, rounds, np.array(arrays.ids), spans, used_up)]
-            found.append(broker_round_rows(given, self._bucket_rounds, sums(number, number), down=DEAD, names=SUMS))
-        return pa.concat_tables(found)
+            given.append(BrokersOf(number, rounds, np.array(arrays.ids), spans, used_up))
+        return broker_round_rows(given, self._bucket_rounds, summed(traffic), down=DEAD, names=SUMS)
 
     def _plan(self, cores: int, job_weight: float | None) -> Plan:
         return plan_blocks(self._weights, cores, job_weight, LEDGERS_OF_A_BLOCK, list(self._sharing), self._stretches)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby, islice
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from emulator.outcomes.compiled.columns import table_of
+from emulator.outcomes.compiled.columns import by_scenario, table_of
 from emulator.outcomes.compiled.names import Names
 from emulator.rounds.kafka.constants import OFFLINE
 from emulator.rounds.kafka.input_records import Inputs
@@ -22,6 +23,9 @@ TRAFFIC_SCHEMA = pa.schema(
     [("scenario_id", pa.int32()), ("broker_place", pa.int32()), ("bucket", pa.int32()), *((name, pa.int64()) for name in SUMS)]
 )
 """Sums of a block: broker_place among the scenario's brokers; bucket from 0; bytes; partitions."""
+
+SCENARIOS_AT_ONCE = 64
+"""Scenarios whose rows of broker_rounds are made together: of thousands of brokers all would take gigabytes beside the table."""
 
 
 def traffic_sums(names: Names, inputs: Inputs, traffic: np.ndarray) -> pa.Table:
@@ -62,11 +66,21 @@ class BrokersOf(NamedTuple):
 def broker_round_rows(
     given: Sequence[BrokersOf], bucket_rounds: int, sums: pa.Table, *, down: int = OFFLINE, names: Sequence[str] = SUMS
 ) -> pa.Table:
-    """The rows of `broker_rounds` of some scenarios: every broker, or bookie, in every time bucket.
+    """The rows of `broker_rounds` of scenarios: every broker, or bookie, in every time bucket.
 
-    `given`: with ascending scenario_id, all or none of them with `saturated`. `sums`: of all their blocks (TRAFFIC_SCHEMA, with
-    `names` for SUMS), a bucket of a broker in any number of rows. Who has `down` in its status does not run.
+    `given`: with ascending scenario_id. `sums`: of all their blocks (TRAFFIC_SCHEMA, with `names` for SUMS), a bucket of a broker
+    in any number of rows. Who has `down` in its status does not run.
     """
+    own, found = by_scenario(sums), []
+    for _, alike in groupby(given, lambda one: one.saturated is None):
+        while some := list(islice(alike, SCENARIOS_AT_ONCE)):
+            of_some = own(some[0].scenario_id, some[-1].scenario_id)
+            found.append(_rows_of_some(some, bucket_rounds, of_some, down, names))
+    return pa.concat_tables(found)
+
+
+def _rows_of_some(given: Sequence[BrokersOf], bucket_rounds: int, sums: pa.Table, down: int, names: Sequence[str]) -> pa.Table:
+    """Likewise, of scenarios that all have `saturated`, or none of which has."""
     rounds, brokers = np.array([(one.rounds, len(one.ids)) for one in given], np.int64).T
     buckets = -(-rounds // bucket_rounds)
     first = np.append(0, np.cumsum(brokers * buckets))

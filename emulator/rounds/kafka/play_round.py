@@ -29,7 +29,7 @@ from emulator.rounds.kafka.tier.check_tiers import check_tiers
 from emulator.rounds.kafka.tier.local_leaders import report_local_logs
 from emulator.rounds.kafka.tier.remove_remote import remove_remote
 from emulator.rounds.kafka.tier.run_tier_tasks import pin_transactions, run_tier_tasks, take_tier_inputs
-from emulator.rounds.kafka.traffic import end_bucket
+from emulator.rounds.kafka.traffic import end_bucket, last_of_bucket
 from emulator.rounds.leaps import is_due
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import slot_at
@@ -135,7 +135,7 @@ def end_round(
     scenario: ScenarioRow,
 ) -> None:
     """The round is over, and with it perhaps a time bucket."""
-    if (part.now + 1) % scenario.bucket_rounds == 0 or part.now + 1 == scenario.rounds:
+    if part.now == last_of_bucket(inputs, part) or part.now + 1 == scenario.rounds:
         end_bucket(lists, tiers, readers, inputs, part, replicas, part.now)
     part.now += 1
     part.played += 1

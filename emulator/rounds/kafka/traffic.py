@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from emulator.rounds.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.constants import NOBODY, NOT_RUNNING
 from emulator.rounds.kafka.input_records import Inputs, ScenarioRow
 from emulator.rounds.kafka.log import local_bytes
@@ -49,7 +49,7 @@ def settle_traffic(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows
     replica.fetched_bytes = 0
 
 
-@compiled_into_callers
+@compiled
 def end_bucket(
     lists: Lists,
     tiers: TierLists | None,

@@ -138,10 +138,8 @@ class LedgerEngine(WeighedEngine):
         for scenario in self._scenarios:
             arrays = BookieArrays(scenario, read_fault_rows(scenario.faults, scenario.rounds))
             spans = records_of(BookieSpan, arrays.spans)
-            number, rounds, used_up = scenario.scenario_id, scenario.rounds, None
-            if limits_bookies(scenario):
-                edges = bucket_edges(rounds, self._bucket_rounds)
-                used_up = saturated_columns(held(number, number), len(arrays.ids), edges)
+            number, rounds = scenario.scenario_id, scenario.rounds
+            used_up = saturated_columns(held(number, number), len(arrays.ids), bucket_edges(rounds, self._bucket_rounds))
             given.append(BrokersOf(number, rounds, np.array(arrays.ids), spans, used_up))
         return broker_round_rows(given, self._bucket_rounds, summed(traffic), down=DEAD, names=SUMS)
 

@@ -40,7 +40,7 @@ class BrokersOverTime:
         return sorted(self._timelines)
 
     def distinct_spans(self) -> tuple[list[list[BrokerSpan]], list[int]]:
-        """(`spans` of brokers that differ, by broker which of them it has): those that nothing touches have the same."""
+        """(`_spans` of brokers that differ, by broker which of them it has): those that nothing touches have the same."""
         lists: list[list[BrokerSpan]] = []
         places: dict[tuple[int, int | None], int] = {}
         which = []
@@ -48,11 +48,11 @@ class BrokersOverTime:
             key = id(self._timelines[broker]), broker if broker in self._settings else None
             if key not in places:
                 places[key] = len(lists)
-                lists.append(self.spans(broker))
+                lists.append(self._spans(broker))
             which.append(places[key])
         return lists, which
 
-    def spans(self, broker: int) -> list[BrokerSpan]:
+    def _spans(self, broker: int) -> list[BrokerSpan]:
         """The spans of the run in which nothing changes for a broker, in order."""
         segments, altered = self._timelines[broker], self._settings.get(broker, {})
         settings: dict[str, Any] = {}

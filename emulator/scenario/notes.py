@@ -201,8 +201,10 @@ def _min_isr(scenario: Scenario) -> Iterator[str]:
 def _acks_of_others(run: Run) -> Iterator[str]:
     """What partitions of a file have of acks, and its groups and ledgers leave out: there a quorum acknowledges all."""
     others = dict.fromkeys(scenario.protocol for scenario in run.scenarios if system_of(scenario.protocol) != PARTITIONS)
+    if not others:
+        return
     given: dict[str, None] = {}
-    for scenario in run.scenarios if others else ():
+    for scenario in run.scenarios:
         if system_of(scenario.protocol) != PARTITIONS:
             continue
         topics = topics_by_acks(scenario)

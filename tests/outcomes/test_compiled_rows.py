@@ -252,7 +252,7 @@ def test_traffic_adds_up_over_blocks(block: Any, scenarios: tuple[Scenario, ...]
     both = pa.Table.from_pylist([*sums, *sums])
     prepared = prepare(scenarios, {}, True, 25)
     brokers = [prepared.brokers_of(at) for at in range(len(scenarios))]
-    given = [BrokersOf(at, scenarios[at].rounds, of.ids, of.spans) for at, of in enumerate(brokers)]
+    given = [BrokersOf(at, scenarios[at].rounds, of.ids, of.spans, {}) for at, of in enumerate(brokers)]
     rows_made = broker_round_rows(given, 25, both).to_pylist()
     found = {tuple(row[name] for name in ("scenario_id", "broker", "from_round", "to_round")): row for row in rows_made}
     assert [row["scenario_id"] for row in rows_made] == [0] * 8 + [1] * 4

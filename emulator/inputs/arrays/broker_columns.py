@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from emulator.faults.touching import StalePartition
-from emulator.inputs.arrays.columns import spread
+from emulator.inputs.arrays.columns import offsets_of, spread
 from emulator.inputs.brokers_over_time import METADATA_LAG, BrokersOverTime
 from emulator.inputs.consumers import read_quota
 from emulator.inputs.storage_settings import copy_quota
@@ -56,7 +56,7 @@ class Links:
         of_kind, peer, number = np.array(links, np.int64).reshape(-1, 3).T
         counts = np.bincount(of_kind, minlength=kinds)
         count = counts[kind]
-        at = spread((np.cumsum(counts) - counts)[kind], count)
+        at = spread(offsets_of(counts)[kind], count)
         return Links(count, joined(np.repeat(np.arange(len(kind)), count), np.searchsorted(ids, peer[at])), number[at])
 
 
@@ -74,7 +74,7 @@ class BrokerColumns:
         spans = [span for of_list in lists for span in of_list]
         segments = [span.segment for span in spans]
         lengths, which = np.array([len(of_list) for of_list in lists], np.int64), np.array(of_brokers, np.int64)
-        at = spread((np.cumsum(lengths) - lengths)[which], lengths[which])
+        at = spread(offsets_of(lengths)[which], lengths[which])
         self.broker = np.repeat(np.arange(len(which)), lengths[which])
         self.round = np.array([span.from_round for span in spans], np.int64)[at]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -71,18 +70,17 @@ class BrokerArrays:
     """
 
     def __init__(self, scenario: Scenario, stale: StaleTable) -> None:
-        brokers = tuple((b.id, b.rack) for b in scenario.brokers)
+        brokers = [(b.id, b.rack) for b in scenario.brokers]
         timelines = broker_timelines(scenario.faults, brokers, scenario.rounds, scenario.session_timeout_rounds)
         columns = BrokerColumns(BrokersOverTime(scenario, timelines), scenario.round_ms)
         self.ids = columns.ids
-        self.racks, self.rack_numbers = _racks(brokers)
+        self.racks, self.rack_numbers = _racks(scenario, self.ids)
         self.changes = np.bincount(columns.broker, minlength=len(self.ids)) - 1
         self.first_span = offsets_of(self.changes + 2)
         self.spans, self.links = self._spans(columns, stale)
 
     def _spans(self, columns: BrokerColumns, stale: StaleTable) -> tuple[Any, Any]:
-        found = rows(BrokerSpan, int(self.first_span[-1]))
-        spans = np.asarray(found)  # a field of plain records is had in a tenth of the time
+        spans = rows(BrokerSpan, int(self.first_span[-1]))
         for name in ("disk_bytes", *OF_SETTINGS):
             spans[name] = UNKNOWN
         spans["from_round"], spans["cause"], spans["moment"] = FOREVER, -1, NOT_STOPPED
@@ -112,7 +110,7 @@ class BrokerArrays:
             links["peer"][first:end] = parted(of_kind.key)[1]
             links["number"][first:end] = of_kind.number
             first = end
-        return found, links
+        return spans, links
 
 
 def _begins(links: Links) -> np.ndarray:
@@ -123,13 +121,10 @@ def _or_unknown(numbers: np.ndarray) -> np.ndarray:
     return np.where(numbers == NONE, UNKNOWN, numbers)
 
 
-@lru_cache(maxsize=1)
-def _racks(brokers: tuple[tuple[int, str | None], ...]) -> tuple[np.ndarray, dict[str, int]]:
-    """Of brokers (id, rack), which cases of a sweep have in common: racks and rack_numbers of BrokerArrays.
-
-    A broker without a rack has -1 - its place: no two of those share one.
-    """
+def _racks(scenario: Scenario, ids: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
+    """(by place the number of the broker's rack, -1 - place without one: no two of those share a rack; numbers by name)."""
     numbers: dict[str, int] = {}
-    racks = enumerate(rack for _, rack in sorted(brokers))
+    rack_of = {b.id: b.rack for b in scenario.brokers}
+    racks = enumerate(rack_of[broker] for broker in ids.tolist())
     found = np.array([-1 - i if rack is None else numbers.setdefault(rack, len(numbers)) for i, rack in racks], np.int64)
     return found, numbers

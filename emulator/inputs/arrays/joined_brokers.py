@@ -43,8 +43,9 @@ class JoinedBrokers:
         self._spans = np.concatenate([part.spans for part in parts])
         self._links = np.concatenate([part.links for part in parts])
         links = np.array([len(part.links) for part in parts], np.int64)
+        first_link = np.repeat(offsets_of(links)[:-1], [len(part.spans) for part in parts])
         for name in ("first_cut", "first_slow", "first_far"):
-            self._spans[name] += np.repeat(np.cumsum(links) - links, [len(part.spans) for part in parts])
+            self._spans[name] += first_link
         self._links["peer"] += np.repeat(self._first[:-1], links)
 
     def pick(self, scenario: np.ndarray, broker_place: np.ndarray) -> PickedBrokers:

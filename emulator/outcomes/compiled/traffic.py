@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby, islice
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from emulator.inputs.arrays.columns import offsets_of
 from emulator.outcomes.compiled.columns import by_scenario, table_of
 from emulator.outcomes.compiled.names import Names
 from emulator.rounds.kafka.constants import OFFLINE
@@ -53,14 +53,14 @@ class BrokersOf(NamedTuple):
     """The brokers, or bookies, of a scenario.
 
     `ids`: by place. `spans`: BrokerSpan or BookieSpan of them in their order. `saturated`: columns of rounds in which shared
-    budgets held fetches back, by bucket (`bucket_edges`) and broker; None where none are shared.
+    budgets held fetches back, by bucket (`bucket_edges`) and broker; those that are not there are 0 for all scenarios.
     """
 
     scenario_id: int
     rounds: int
     ids: np.ndarray
     spans: np.ndarray
-    saturated: Mapping[str, np.ndarray] | None = None
+    saturated: Mapping[str, np.ndarray]
 
 
 def broker_round_rows(
@@ -72,22 +72,22 @@ def broker_round_rows(
     in any number of rows. Who has `down` in its status does not run.
     """
     own, found = by_scenario(sums), []
-    for _, alike in groupby(given, lambda one: one.saturated is None):
-        while some := list(islice(alike, SCENARIOS_AT_ONCE)):
-            of_some = own(some[0].scenario_id, some[-1].scenario_id)
-            found.append(_rows_of_some(some, bucket_rounds, of_some, down, names))
+    for first in range(0, len(given), SCENARIOS_AT_ONCE):
+        some = given[first : first + SCENARIOS_AT_ONCE]
+        of_some = own(some[0].scenario_id, some[-1].scenario_id)
+        found.append(_rows_of_some(some, bucket_rounds, of_some, down, names))
     return pa.concat_tables(found)
 
 
 def _rows_of_some(given: Sequence[BrokersOf], bucket_rounds: int, sums: pa.Table, down: int, names: Sequence[str]) -> pa.Table:
-    """Likewise, of scenarios that all have `saturated`, or none of which has."""
+    """Likewise, of so many scenarios that all columns of theirs are worked out as one."""
     rounds, brokers = np.array([(one.rounds, len(one.ids)) for one in given], np.int64).T
     buckets = -(-rounds // bucket_rounds)
-    first = np.append(0, np.cumsum(brokers * buckets))
+    first = offsets_of(brokers * buckets)
     row = np.arange(first[-1])
     of = np.repeat(np.arange(len(given)), brokers * buckets)
     bucket, place = np.divmod(row - first[of], brokers[of])
-    ids, before = np.concatenate([one.ids for one in given]), np.cumsum(brokers) - brokers
+    ids, before = np.concatenate([one.ids for one in given]), offsets_of(brokers)
     scenario_ids = np.array([one.scenario_id for one in given])
     up, up_rounds = _rounds_up(given, bucket_rounds, down)
     scenario = np.searchsorted(scenario_ids, sums.column("scenario_id").to_numpy())
@@ -103,9 +103,8 @@ def _rows_of_some(given: Sequence[BrokersOf], bucket_rounds: int, sums: pa.Table
     for name in names:
         columns[name] = np.zeros(len(row), np.int64)
         np.add.at(columns[name], at, sums.column(name).to_numpy())
-    held_back = [one.saturated for one in given if one.saturated is not None]
-    for name in held_back[0] if held_back else ():
-        columns[name] = np.concatenate([saturated[name] for saturated in held_back])
+    for name in given[0].saturated:
+        columns[name] = np.concatenate([one.saturated[name] for one in given])
     return table_of("broker_rounds", len(row), columns)
 
 

@@ -66,7 +66,7 @@ def test_rows_of_broker_rounds(tmp_path: Path) -> None:
     names = ledger_names(scenarios, np.zeros(1, np.int64), np.zeros(1, np.int64))
     sums = traffic_sums(names, game.told.traffic)
     inputs: Any = game.block.inputs
-    given = BrokersOf(0, 60, np.array([1, 2, 3, 4]), inputs.bookie_spans)
+    given = BrokersOf(0, 60, np.array([1, 2, 3, 4]), inputs.bookie_spans, {})
     rows = broker_round_rows([given], 25, sums, down=DEAD, names=SUMS).to_pylist()
     seen = {
         (row["broker"], row["from_round"]): tuple(
